@@ -27,8 +27,8 @@ pub struct Seen {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Unwitnessed {
-    /// HTTP status 403.
-    #[error("the checkpoint: {0}")]
+    /// HTTP status 403: the checkpoint has no valid signature of the log.
+    #[error("invalid checkpoint: {0}")]
     Forbidden(#[from] NoteError),
     /// HTTP status 400.
     #[error("the request's old size exceeds the checkpoint's size")]

@@ -19,7 +19,7 @@ pub enum ArchiveError {
     Damaged { place: String, object: String, reason: String },
     #[error("archive {place}: {object} is missing")]
     Missing { place: String, object: String },
-    #[error("archive {place}: no memory for a segment of {bytes} bytes: at most {bytes_max} bytes are used")]
+    #[error("archive {place}: a segment of {bytes} bytes exceeds the memory limit of {bytes_max} bytes")]
     Memory { place: String, bytes: u64, bytes_max: u64 },
     #[error("archive {place}: the content of {object} differs from the content that was written")]
     Altered { place: String, object: String },

@@ -78,7 +78,7 @@ impl Archive {
         let ends = text.lines().filter_map(|line| line.strip_prefix("end ")?.parse().ok()).collect::<Vec<_>>();
         match !ends.is_empty() && root_text(&ends) == text {
             true => Ok(Some(ends)),
-            false => Err(self.damaged(ROOT, "the object does not contain the ends of the partitions")),
+            false => Err(self.damaged(ROOT, "the object does not list the last position of each partition")),
         }
     }
 

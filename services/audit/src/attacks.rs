@@ -191,13 +191,13 @@ fn attack(tale: &Tale, hits: impl Fn(&Event) -> bool, mut change: impl FnMut(u64
         change(number, &mut log[at]);
         assert!(log[at] != tale.log[at], "attack {number} does not change the log");
         let found =
-            judged(&log).unwrap_or_else(|| panic!("the check did not detect attack {number} on position {}", at + 1));
+            judged(&log).unwrap_or_else(|| panic!("the check did not detect attack {number} at position {}", at + 1));
         assert!(found.position > at as u64, "attack {number}: {found}");
         if number % VERIFIED == 0 {
             assert!(!refuted(&linked(&tale.log), at), "attack {number}: the check refuted the original round");
             assert!(
                 refuted(&linked(&log), at),
-                "`verify` accepted the log after attack {number} on position {}",
+                "`verify` accepted the log after attack {number} at position {}",
                 at + 1
             );
         }
@@ -317,11 +317,11 @@ fn a_step_that_names_another_record_for_its_seal_is_found() {
         }
         let log = chained_as_they_are(&log);
         let found = judged_with(&log)
-            .unwrap_or_else(|| panic!("the check did not detect attack {number} on position {}", at + 1));
+            .unwrap_or_else(|| panic!("the check did not detect attack {number} at position {}", at + 1));
         assert!(found.position == at as u64 + 1, "attack {number}: {found}");
         assert!(
             number % VERIFIED > 0 || refuted(&log, at),
-            "`verify` accepted the log after attack {number} on position {}",
+            "`verify` accepted the log after attack {number} at position {}",
             at + 1
         );
     }
@@ -386,7 +386,7 @@ fn a_record_rewritten_with_its_chain_and_tree_redone_is_caught_by_a_kept_checkpo
         assert!(number > 0 || against(&checkpoint, &honest).is_ok(), "the check refused the unchanged log");
         assert!(
             against(&checkpoint, &forged).is_err(),
-            "the check did not detect attack {number} on position {}",
+            "the check did not detect attack {number} at position {}",
             at + 1
         );
         if number % VERIFIED == 0 {

@@ -155,7 +155,7 @@ impl OtherPartition {
         let copied = self.copied.entry(copy.stream.clone()).or_default();
         let original = controls.get(&copy.stream).and_then(|controls| controls.get(*copied));
         *copied += 1;
-        let what = "the copy of a setting differs from the next setting in the home partition";
+        let what = "a setting copied from partition 0 differs from the next setting in partition 0";
         let of = |position: Position, events: &[Event]| format!("position {position}: {events:?}");
         match (copy.copies, original) {
             (Some(named), Some(original)) if named == original.position && copy.events == original.events => Ok(()),
@@ -165,7 +165,7 @@ impl OtherPartition {
             }
             (Some(named), None) => Err(Fault::new(what, "none", of(named, &copy.events))),
             (None, _) => Err(Fault::new(
-                "a setting was set in this partition, although only the home partition may set it",
+                "the record sets a setting that only partition 0 may set",
                 "a copy",
                 format!("{:?}", copy.events),
             )),

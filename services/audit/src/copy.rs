@@ -30,7 +30,7 @@ use std::{
 pub const NOT_CHECKED: [&str; 3] = [
     "pools, contributions and awards, because they depend on the bets of all operators",
     "whether records are missing at the end of a stream; to check this, compare the digest with the platform's log",
-    "the log's hash chain across the log records missing from the copy",
+    "the log's hash chain where the copy omits records of other operators",
 ];
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -244,7 +244,11 @@ impl<'a> Auditing<'a> {
             let linked = previous_hash(record);
             if *position == last + 1 && linked != Some(last_hash) {
                 let found = linked.map_or("none".into(), |hash| hex(&hash));
-                return Err(Fault::new("the record does not name its predecessor in the log", hex(&last_hash), found));
+                return Err(Fault::new(
+                    "the record does not contain the hash of its predecessor in the log",
+                    hex(&last_hash),
+                    found,
+                ));
             }
         }
         self.last = Some((*position, time_ms, hash(record)));

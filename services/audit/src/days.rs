@@ -91,8 +91,9 @@ impl Days {
                 let is_for = currency.is_real() == real && booked.number() <= day.number;
                 let booked = is_for.then(|| booked.net(currency, &own, now_ms));
                 if booked.is_some_and(|booked| booked != *net) {
-                    let what =
-                        format!("PL-26: the daily totals of {stream} differ from its bets and wins in {currency}");
+                    let what = format!(
+                        "PL-26: the daily totals of {stream} differ from the player's bets and wins in {currency}"
+                    );
                     return Err(Fault::new(what, net, format!("{booked:?}")));
                 }
             }

@@ -60,7 +60,7 @@ impl Demo {
         }
         match holding(Account::Exchange) {
             Nano::ZERO => Ok(()),
-            met => Err(Fault::new("PL-17: play money was exchanged", Nano::ZERO, met)),
+            met => Err(Fault::new("PL-17: play money was exchanged for another currency", Nano::ZERO, met)),
         }
     }
 }

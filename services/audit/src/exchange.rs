@@ -99,7 +99,8 @@ impl Exchange {
         let standing = StretchEnd::Standing { open_rounds: self.open_rounds, mirrored: self.mirrored };
         let expected = decisions.first().map_or(standing, |first| StretchEnd::Decision(first.clone()));
         if *end != expected || decisions.len() > 1 {
-            let what = "the reported end of the stretch differs from the end computed from the partition's log";
+            let what =
+                "the end of the reported stretch of the log differs from the end computed from the partition's log";
             return Err(Fault::new(
                 what,
                 stretch_end(&expected),
@@ -130,9 +131,9 @@ impl Exchange {
         self.mirrors.push_back((position, home_position));
         while self.heads.pop_front_if(|head| *head < home_position).is_some() {}
         if self.heads.pop_front_if(|head| *head == home_position).is_none() {
-            let what = "the pool has no commit at the position of the home partition that the mirror names, or the \
-                 partition joined the pool after that commit";
-            return Err(Fault::new(what, "the position of a commit of the pool in the home partition", home_position));
+            let what = "the mirror names a position of partition 0 at which the pool has no commit, or at which this \
+                 partition did not mirror the pool yet";
+            return Err(Fault::new(what, "the position of a commit of the pool in partition 0", home_position));
         }
         while self.views.get(1).is_some_and(|(since, _)| *since <= home_position) {
             self.views.pop_front();
@@ -141,7 +142,7 @@ impl Exchange {
         match self.views.front() {
             Some((_, view)) if *view == found => {}
             view => {
-                let what = "the mirror's state of the pool differs from the state in the home partition";
+                let what = "the mirror's state of the pool differs from the state in partition 0";
                 let expected = view.map_or_else(|| "none".to_owned(), |(_, view)| format!("{view:?}"));
                 return Err(Fault::new(what, expected, format!("{found:?}")));
             }
@@ -211,7 +212,7 @@ fn stretch_end(end: &StretchEnd) -> String {
             format!("the void at position {}, which reverses {} EUR of awards", reversal.position, reversal.amount)
         }
         StretchEnd::Standing { open_rounds, mirrored } => {
-            format!("no hit or void; {open_rounds} open rounds; position {mirrored} of the home partition is mirrored")
+            format!("no hit or void; {open_rounds} open rounds; position {mirrored} of partition 0 is mirrored")
         }
     }
 }

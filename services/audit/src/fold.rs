@@ -123,9 +123,8 @@ impl Fold {
         }
         if (*record_hash, *digest) != (base.record_hash, base.digest) {
             let shown = |record: &Hash, digest: &Hash| format!("record {}, digest {}", hex(record), hex(digest));
-            let what = format!(
-                "PL-37: the logged base of position {position} does not match the state computed from the records"
-            );
+            let what =
+                format!("PL-37: the base (state digest) logged for position {position} does not match the records");
             return Err(Fault::new(what, shown(&base.record_hash, &base.digest), shown(record_hash, digest)));
         }
         base.is_logged = true;
@@ -135,7 +134,7 @@ impl Fold {
     pub(crate) fn has_base(&self, position: Option<Position>) -> Result<(), Fault> {
         match (position, &self.base) {
             (Some(position), None) => Err(Fault::new(
-                "the log ends before the position of the requested base",
+                "the log ends before the position whose state digest was requested",
                 format!("a record at position {position}"),
                 "none",
             )),
@@ -219,7 +218,7 @@ impl Fold {
         let sums = self.books.trial_balance();
         match sums.iter().next() {
             Some((currency, sum)) => Err(Fault::new(
-                "PL-09: the trial balance is not zero",
+                "PL-09: the accounts do not sum to zero",
                 format!("0 {currency}"),
                 format!("{sum} {currency}"),
             )),
@@ -232,7 +231,7 @@ impl Fold {
         let Logged { commit, balances_after, .. } = logged;
         if (commit.position, &commit.stream) != (*position, stream) {
             return Err(Fault::new(
-                format!("the snapshot has a balance of {stream} in {currency} that no commit made"),
+                format!("the snapshot has a balance of {stream} in {currency} that follows from no commit"),
                 format!("no balance at position {position}"),
                 cash(&[(*currency, *amount)]),
             ));

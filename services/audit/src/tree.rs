@@ -86,8 +86,8 @@ impl TreeCheck {
             };
             let fault = |expected: String, found: String| {
                 let what = match level {
-                    0 => "the record's entry in the log's tree is not the record's hash".to_owned(),
-                    level => format!("a tile of level {level} differs from the log"),
+                    0 => "the record's entry in the log's Merkle tree is not the record's hash".to_owned(),
+                    level => format!("a tile of level {level} of the Merkle tree differs from the log"),
                 };
                 Fault::new(what, expected, found)
             };

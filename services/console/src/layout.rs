@@ -98,7 +98,7 @@ fn who(visit: &Visit) -> Markup {
     html! {
         div.who {
             @if operator.is_empty() {
-                span { "Open: everyone has all permissions" }
+                span { "No access control: everyone has all permissions" }
             } @else {
                 span title={ "Roles: " (roles) } { (operator) " · " (credential) }
             }

@@ -222,8 +222,8 @@ impl Feed {
         let published = message["hdrs"].as_str().and_then(last_records).ok_or_else(|| {
             let (stream, subject) = (&self.stream, &self.subject);
             FeedError::Unusable(format!(
-                "message {of_subject} of stream {stream} is the last message with subject {subject}, but no feed \
-                 published the message: it names no positions"
+                "message {of_subject} of stream {stream} is the last message with subject {subject}, but the \
+                 message names no log position, so no feed published it"
             ))
         })?;
         let mut after = self.begin.clone();

@@ -186,7 +186,7 @@ impl Presence {
             if let Some(latest) = latest
                 && let Some(epoch) = epoch_of_another(client, &taken.stream, &mut judged, latest).await
             {
-                return format!("message {epoch} of stream {name} began another writer's epoch");
+                return format!("another process took over the log with message {epoch} of stream {name}");
             }
             let is_judged = latest.is_some_and(|latest| latest <= judged);
             let (start, last, informed) = (taken.shared.start().sequence, taken.shared.last(), uptime());

@@ -249,7 +249,7 @@ impl Report {
         }
         lines.extend([
             String::new(),
-            "  ~: sigma from the sample's spread; other rows: from the exact spread".to_owned(),
+            "  ~: sigma is computed from the simulated wins; in other rows, from the exact variance".to_owned(),
             format!(
                 "  each of the {} figures may differ by at most {:.2} sigma from its exact value",
                 self.figures().len(),

@@ -22,7 +22,10 @@ pub(crate) async fn take(
     let (position, form) = (request.position, request.form);
     let (record, digest) = (hash("record_hash", &request.record_hash)?, hash("digest", &request.digest)?);
     if form != StateDigest::FORM {
-        return Err(Refusal::field("form", "must be the digest version that this version's `motherlode base` prints"));
+        return Err(Refusal::field(
+            "form",
+            "must be the digest version that `motherlode base` of this program version prints",
+        ));
     }
     let asked = Asked { caller, id: &request.request_id, actor: &request.actor };
     let fingerprint = fingerprint("take_base", request);

@@ -277,7 +277,7 @@ impl Handle {
         if self.shared.page.set(page).is_err() {
             tracing::error!(
                 partition = self.partition(),
-                "the page that records the log's end was already set: the second page is ignored"
+                "the page that records the log's end was already set: ignored a second page"
             );
         }
     }

@@ -25,10 +25,7 @@ pub(crate) async fn issue(
     let reference = fields::text("reference", &request.reference, REFERENCE_MAX)?.to_owned();
     let persons = supported(persons)?.clone();
     if !caller.owns(&operator) || operator == PLATFORM {
-        return Err(Refusal::new(
-            Reason::OperatorUnknown,
-            "the operator is unknown, or the caller's credential does not serve it",
-        ));
+        return Err(Refusal::new(Reason::OperatorUnknown, "the operator is unknown, or is not the caller's operator"));
     }
     let issued = ledgers.reads().run(caller, move || persons.issue(&operator, &reference));
     Ok(wire::IssuePlayerIdResponse { player_id: issued.await?? })

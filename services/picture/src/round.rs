@@ -118,7 +118,7 @@ fn bet(round: &Round) -> Section {
     let account = round.account.clone().unwrap_or_default();
     let currency = account.currency_code;
     let stake = round.stake.clone().unwrap_or_default();
-    let bought = if stake.buy_feature { ", the feature bought" } else { "" };
+    let bought = if stake.buy_feature { ", with bought feature" } else { "" };
     let contribution = match round.contribution_eur.as_str() {
         "" => "none".to_owned(),
         eur => format!("{} EUR", figures::grouped(eur)),

@@ -236,7 +236,7 @@ async fn pl_34_a_feed_on_nats_begins_where_it_is_told_and_nowhere_by_guess() {
         assert!(place(&line).1 > 2, "{line}");
     }
     let _ = node.ask("changes.all", "{}");
-    refused(&["--once"], "names no positions");
+    refused(&["--once"], "names no log position");
     let _ = node.ask("$JS.API.STREAM.PURGE.CHANGES", "{}");
     refused(&["--once"], "state where the feed should begin");
     for bad in ["changes.*", "", "$SYS.x"] {

@@ -11,7 +11,7 @@ pub struct Stake {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum StakeRefused {
-    #[error("coin value {micros} millionths is not offered")]
+    #[error("the game does not offer the coin value of {micros} millionths")]
     CoinValue { micros: u64 },
     #[error("the number of lines must be {min} to {max}, not {lines}")]
     Lines { lines: u32, min: u32, max: u32 },

@@ -26,14 +26,14 @@ impl Reels {
     pub fn new(strips: &[Vec<u8>], rows: usize) -> Result<Self, ModelError> {
         let bad = |what: String| ModelError::part("reels", what);
         let strips: &[Vec<u8>; REELS] =
-            strips.try_into().map_err(|_| bad(format!("there are {} strips instead of {REELS}", strips.len())))?;
+            strips.try_into().map_err(|_| bad(format!("there are {} reel strips instead of {REELS}", strips.len())))?;
         if !(1..=ROWS_MAX).contains(&rows) {
             return Err(bad(format!("{rows} rows")));
         }
         let mut lengths = [0; REELS];
         for (length, strip) in lengths.iter_mut().zip(strips) {
             if strip.len() < rows || strip.len() > STOPS_MAX {
-                return Err(bad(format!("a strip cannot have {} stops", strip.len())));
+                return Err(bad(format!("a reel strip cannot have {} stops", strip.len())));
             }
             *length = u32::try_from(strip.len()).map_err(|e| bad(e.to_string()))?;
         }

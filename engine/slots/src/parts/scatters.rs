@@ -19,7 +19,7 @@ impl Counter {
             columns.map(|c| c.iter().take(reels.rows()).map(|&s| u8::from(s == symbol)).sum()).collect()
         });
         if shows.iter().flatten().any(|&n: &u8| n > 1) {
-            let what = format!("one spin can show symbol {symbol} twice on the same reel");
+            let what = format!("scatter symbol {symbol} must not appear twice on a reel in one window");
             return Err(ModelError::part("reels", what));
         }
         Ok(Self { shows })

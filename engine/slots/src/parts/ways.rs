@@ -108,12 +108,12 @@ impl WaysReels {
     pub fn new(strips: &[Vec<u8>], rows: usize) -> Result<Self, ModelError> {
         let bad = |what: String| ModelError::part("reels", what);
         let strips: &[Vec<u8>; REELS] =
-            strips.try_into().map_err(|_| bad(format!("there are {} strips instead of {REELS}", strips.len())))?;
+            strips.try_into().map_err(|_| bad(format!("there are {} reel strips instead of {REELS}", strips.len())))?;
         if !(1..=WAYS_ROWS_MAX).contains(&rows) {
             return Err(bad(format!("{rows} rows")));
         }
         if let Some(strip) = strips.iter().find(|strip| strip.len() < rows || strip.len() > STOPS_MAX) {
-            return Err(bad(format!("a strip cannot have {} stops", strip.len())));
+            return Err(bad(format!("a reel strip cannot have {} stops", strip.len())));
         }
         let columns = strips.each_ref().map(|strip| (0..strip.len()).map(|stop| column(strip, stop, rows)).collect());
         let lengths = strips.each_ref().map(|strip| u32::try_from(strip.len()).unwrap_or(u32::MAX));

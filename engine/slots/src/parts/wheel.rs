@@ -30,9 +30,9 @@ impl Wheel {
             PrizeInfo::Multiple(m) => Some(*m),
             _ => None,
         });
-        let lowest = multiples.min().ok_or_else(|| bad("no money prize"))?;
+        let lowest = multiples.min().ok_or_else(|| bad("the wheel has no money prize"))?;
         let place = |multiple| prizes.iter().position(|p| p.0 == PrizeInfo::Multiple(multiple));
-        let gives = place(lowest).ok_or_else(|| bad("no money prize"))?;
+        let gives = place(lowest).ok_or_else(|| bad("the wheel has no money prize"))?;
         let takes = lowest.checked_mul(2).and_then(place);
         let takes = takes.ok_or_else(|| bad("no money prize of the wheel is twice the lowest money prize"))?;
         let traded = data.jackpot_per_coin.checked_mul(2).and_then(|w| w.checked_mul(coins_max));

@@ -21,7 +21,7 @@ pub enum Refused {
     WrongPartition { expected: u32, found: u32 },
     #[error("the commit names {found} as the position of its stream's previous commit, expected {expected}")]
     WrongPrevious { expected: u64, found: u64 },
-    #[error("time {found} is before the latest commit's time {latest}")]
+    #[error("the commit's time {found} is before the latest commit's time {latest}")]
     TimeRanBack { latest: i64, found: i64 },
     #[error("the commit has no events")]
     Empty,
@@ -34,11 +34,11 @@ pub enum Refused {
     UnknownAccount { currency: Currency },
     #[error("the {currency} account already exists")]
     AccountExists { currency: Currency },
-    #[error("unknown player")]
+    #[error("there is no such player")]
     UnknownPlayer,
     #[error("a commit that cancels a request must contain no other events")]
     NotCancelled,
-    #[error("amount {amount} is not allowed")]
+    #[error("the amount {amount} is not allowed")]
     BadAmount { amount: Minor },
     #[error("play money cannot be deposited, withdrawn or granted, and cannot contribute to a pool")]
     PlayMoney,
@@ -56,9 +56,9 @@ pub enum Refused {
     NoSuchDebit,
     #[error("the debit does not match the cost of a round in the same commit")]
     DebitUnused,
-    #[error("no credit or report that waits for the operator's wallet matches the commit")]
+    #[error("the commit matches no credit or report that waits for the operator's wallet")]
     NoSuchDue,
-    #[error("{most} credits, the maximum, wait to be sent to the operator's wallet")]
+    #[error("{most} credits already wait to be sent to the operator's wallet, which is the maximum")]
     DuesWaiting { most: usize },
 
     #[error("{switch} is switched off: {reason}")]
@@ -89,7 +89,7 @@ pub enum Refused {
     NoSuchRound { round: u64 },
     #[error("round {round} was already voided")]
     AlreadyVoided { round: u64 },
-    #[error("round {round} is not open, so its void needs the settlement from the log")]
+    #[error("round {round} is not open, so the commit that voids it must repeat the settlement from the log")]
     RecallNeeded { round: u64 },
     #[error("the commit has step {found}, expected {expected}")]
     WrongStep { expected: u32, found: u32 },
@@ -110,11 +110,13 @@ pub enum Refused {
     SealOfOtherGeneration { number: u64, expected: u64, found: u64 },
     #[error("the seal of draw {number}, from generation {generation}, was revoked")]
     SealEnded { number: u64, generation: u64 },
-    #[error("the base stated for position {position} does not match the log, or cannot be recorded or confirmed now")]
+    #[error(
+        "the base (state digest) for position {position} does not match the log, or cannot be recorded or confirmed now"
+    )]
     BadBase { position: u64 },
-    #[error("draw generation {number} cannot begin at this position")]
+    #[error("generation {number} of draws cannot begin at this position")]
     BadGeneration { number: u64 },
-    #[error("restore {number} cannot be recorded at this position")]
+    #[error("the restore with the number {number} cannot be recorded at this position")]
     BadRestore { number: u64 },
     #[error("round {round} ends without revealing its draws")]
     RevealMissing { round: u64 },
@@ -122,18 +124,18 @@ pub enum Refused {
     RevealWrong { round: u64, step: u32 },
     #[error("draws of round {round} must not be revealed at this position")]
     RevealUnfounded { round: u64 },
-    #[error("the stated amount is {found}, but the log requires {expected}")]
+    #[error("the commit states the amount {found}, but the log requires {expected}")]
     WrongAmount { expected: Minor, found: Minor },
-    #[error("no exchange rate of {currency} is set")]
+    #[error("no exchange rate for {currency} is set")]
     NoRate { currency: Currency },
-    #[error("the stated exchange rate of {currency} is not the current rate")]
+    #[error("the commit's exchange rate for {currency} is not the current rate")]
     WrongRate { currency: Currency },
 
     #[error("the campaign is not allowed: {reason}")]
     BadCampaign { reason: String },
     #[error("campaign {campaign} already exists")]
     CampaignExists { campaign: SmolStr },
-    #[error("no campaign {campaign}")]
+    #[error("there is no campaign {campaign}")]
     UnknownCampaign { campaign: SmolStr },
     #[error("campaign {campaign} is {over}")]
     CampaignOver { campaign: SmolStr, over: CampaignOver },
@@ -144,11 +146,11 @@ pub enum Refused {
     #[error("free round {round} must not contribute to a pool")]
     FreeRoundPooled { round: u64 },
 
-    #[error("unknown pool {pool}")]
+    #[error("there is no pool {pool}")]
     UnknownPool { pool: SmolStr },
-    #[error("pool exists")]
+    #[error("the pool already exists")]
     PoolExists,
-    #[error("pool is {status:?}")]
+    #[error("the pool is {status:?}")]
     PoolStatus { status: PoolStatus },
     #[error("the commit has version {found} of the pool's terms, expected {expected}")]
     WrongTerms { expected: u32, found: u32 },
@@ -156,53 +158,58 @@ pub enum Refused {
     BadTerms { reason: String },
     #[error("the contribution is {found}, but the bet requires {expected}")]
     ContributionWrong { expected: Nano, found: Nano },
-    #[error("the bet does not contribute to the active pool {pool}")]
+    #[error("the bet must contribute to the active pool {pool}")]
     ContributionMissing { pool: SmolStr },
-    #[error("the bet's coin value is above the pool's base coin")]
+    #[error("the bet's coin value is above the pool's base coin value")]
     CoinTooLarge,
     #[error("the session does not exist or has ended")]
     NoSuchSession,
     /// The bet exceeds the player's bet limit, or its loss could exceed the player's loss limit of the day (PL-26).
     #[error("a bet of {bet} {currency} minor units exceeds the player's limit of {limit}")]
     PastLimit { currency: Currency, limit: Minor, bet: Minor },
-    #[error("round {round} cannot hit the pool: the commit has no step, or the round has no contribution")]
+    #[error(
+        "the commit cannot record a jackpot hit of round {round}: the commit has no step, or the round did not \
+         contribute to the pool"
+    )]
     HitUnfounded { round: u64 },
-    #[error("a commit can have at most one of a pool's hits, voids and reports")]
+    #[error("a commit can contain at most one hit, void or report for a pool")]
     SecondDecision,
 
-    #[error("only partition 0 accepts this event, or only the partitions that mirror partition 0 do")]
+    #[error(
+        "the event belongs in partition 0 only, or in the other partitions only: this partition does not accept it"
+    )]
     DecidedAtHome,
     #[error("the report of a partition is not allowed: {reason}")]
     BadReport { reason: String },
-    #[error("the mirror copies the home partition at position {found}, expected position {expected} or later")]
+    #[error("the mirror copies the pool at position {found} of partition 0, expected position {expected} or later")]
     StaleMirror { expected: u64, found: u64 },
 
     #[error("the reported stretch of the log starts at position {found}, expected {expected}")]
     WrongStretch { expected: u64, found: u64 },
     #[error("the reported stretch of the log ends at position {to}, which is after the last durable position, {end}")]
     NotDurable { to: u64, end: u64 },
-    #[error("the hit or void at position {position} must be decided first")]
+    #[error("the jackpot hit or void at position {position} must be decided first")]
     DecisionWaits { position: u64 },
-    #[error("position {position} has no hit or void to decide")]
+    #[error("position {position} contains no undecided jackpot hit or void")]
     NothingToDecide { position: u64 },
     #[error("the commit states the pool amount {found}, but the log requires {expected}")]
     WrongFigure { expected: Nano, found: Nano },
-    #[error("the award's amount differs from the amount due for the hit")]
+    #[error("the award's amount differs from the amount due for the jackpot hit")]
     AwardWrong { expected: Box<Award>, found: Box<Award> },
-    #[error("the hit at position {hit} has no unpaid award")]
+    #[error("the jackpot hit at position {hit} has no unpaid award")]
     NoSuchAward { hit: u64 },
-    #[error("the void of round {round}, which hit the jackpot, is not approved")]
+    #[error("the void of round {round}, which hit the jackpot, has not been approved")]
     VoidUnapproved { round: u64 },
-    #[error("the void of round {round} states an effect on awards that differs from the effect that the log requires")]
+    #[error("the commit states a wrong effect of the void of round {round} on jackpot awards")]
     VoidedJackpotWrong { round: u64 },
     #[error(
         "the void of round {round} must repeat facts of the settled round, but these facts are missing or differ from \
          the log"
     )]
     VoidFactsWrong { round: u64 },
-    #[error("the amount of the award of the hit at position {hit} is not computed yet")]
+    #[error("the award of the jackpot hit at position {hit} is not computed yet")]
     AwardPending { hit: u64 },
-    #[error("the award of the hit at position {hit} is held because a void of the hit's round is proposed")]
+    #[error("the award of the jackpot hit at position {hit} is held because a void of its round is proposed")]
     AwardHeld { hit: u64 },
     #[error("the void of round {round} was already proposed")]
     VoidProposedBefore { round: u64 },
@@ -225,7 +232,7 @@ pub enum Refused {
     BalanceAboveCeiling { currency: Currency, balance: Minor, ceiling: Minor },
     #[error("the rate of {currency} is out of bounds: a minor unit must be worth 10^-9 to 10^4 EUR")]
     RateOutOfBounds { currency: Currency },
-    #[error("the award of the hit at position {hit} can be paid, so it must not be set aside")]
+    #[error("the award of the jackpot hit at position {hit} can be paid, so it must not be set aside")]
     AwardPayable { hit: u64 },
     #[error("{switch} was switched off by the platform")]
     PlatformsSwitch { switch: Switch },
@@ -240,7 +247,7 @@ pub enum Refused {
 
     #[error(transparent)]
     Money(#[from] MoneyError),
-    /// Indicates a bug.
-    #[error("postings in {currency} do not sum to zero: the difference is {by}")]
+    /// A bug computed wrong postings.
+    #[error("account postings in {currency} do not sum to zero: the difference is {by}")]
     Unbalanced { currency: Currency, by: Nano },
 }

@@ -180,7 +180,7 @@ fn check_terms(terms: &PoolTerms) -> Result<(), Refused> {
     let fault = if terms.seed > SEED_MAX {
         "the seed must be at most 10^8 EUR"
     } else if terms.base_coin > BASE_COIN_MAX {
-        "the base coin must be at most 1,000 EUR"
+        "the base coin value must be at most 1,000 EUR"
     } else {
         return Ok(());
     };

@@ -37,8 +37,7 @@ impl<'s> Transition<'s, '_> {
         if let StretchEnd::Standing { open_rounds, mirrored } = *end {
             if !(reported.mirrored..position).contains(&mirrored) {
                 return Err(Refused::BadReport {
-                    reason: "the mirror is ahead of the home partition, or behind the mirror's own earlier state"
-                        .to_owned(),
+                    reason: "the mirror is ahead of partition 0, or behind an earlier state of the mirror".to_owned(),
                 });
             }
             (reported.open_rounds, reported.mirrored) = (open_rounds, mirrored);
@@ -148,7 +147,9 @@ impl<'s> Transition<'s, '_> {
             return Err(Refused::WrongTerms { expected: pool.terms.version, found: terms.version });
         }
         if terms.base_coin != pool.terms.base_coin {
-            return Err(Refused::BadTerms { reason: "all terms of a pool must have the same base coin".to_owned() });
+            return Err(Refused::BadTerms {
+                reason: "all terms of a pool must have the same base coin value".to_owned(),
+            });
         }
         if matches!(pool.status, PoolStatus::Retired { .. }) && *status != pool.status {
             return Err(Refused::PoolStatus { status: pool.status });
@@ -189,7 +190,7 @@ fn check_report(report: &PartitionReported) -> Result<(), Refused> {
     };
     let reason = match end {
         _ if !voids.iter().all(is_sum) || (to == 0 && !voids.is_empty()) => {
-            "a total of voided contributions in the report is negative, or covers no void"
+            "a sum of voided contributions in the report is negative, or is stated without a void"
         }
         _ if contributions < Nano::ZERO => "the report's contributions are negative",
         StretchEnd::Standing { open_rounds, mirrored }

@@ -163,7 +163,9 @@ impl<'s> Transition<'s, '_> {
         }
         check_terms(terms, pool.next_terms_version())?;
         if terms.base_coin != pool.terms.base_coin {
-            return Err(Refused::BadTerms { reason: "all terms of a pool must have the same base coin".to_owned() });
+            return Err(Refused::BadTerms {
+                reason: "all terms of a pool must have the same base coin value".to_owned(),
+            });
         }
         pool.pending_terms = Some(terms.clone());
         Ok(())
@@ -236,7 +238,7 @@ pub(super) fn check_terms(terms: &PoolTerms, version: u32) -> Result<(), Refused
     } else if !(Nano::ZERO..=Nano::major(1_000_000_000)).contains(&terms.seed) {
         "the seed must be between 0 and 10^9 EUR"
     } else if terms.base_coin.0 == 0 {
-        "the base coin must be above 0"
+        "the base coin value must be above 0"
     } else if terms.refresh_ms == 0 {
         "the refresh interval must be above 0"
     } else if terms.version != version {

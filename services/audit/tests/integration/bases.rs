@@ -97,5 +97,5 @@ fn pl_37_a_log_that_ends_before_the_base_diverges() {
     let Told { records, folder, .. } = &*TOLD;
     assert!(!segments(folder.path()).is_empty());
     let found = audited(folder.path(), records.len() as u64 + 1, 2).divergence.unwrap();
-    assert_eq!(found.what, "the log ends before the position of the requested base");
+    assert_eq!(found.what, "the log ends before the position whose state digest was requested");
 }

@@ -115,7 +115,7 @@ fn bw_11_a_changed_or_dropped_contribution_is_found() {
     let changed = change(|given| given.as_mut().unwrap().amount.0 += 1);
     assert_eq!((changed.expected.as_str(), changed.found.as_str()), ("0.0075 EUR", "0.007500001 EUR"));
     let dropped = change(|given| *given = None);
-    assert!(dropped.what.contains("does not contribute to the active pool"), "{dropped}");
+    assert!(dropped.what.contains("must contribute to the active pool"), "{dropped}");
 }
 
 #[test]

@@ -73,7 +73,7 @@ async fn unknown(app: &App, many: Option<&MethodDescriptor>, request: Request) -
     match (status, many) {
         (Some(status), _) if status.code() != Code::Unimplemented => status,
         (_, Some(method)) => {
-            let message = format!("{} takes a stream of messages: call it over gRPC", method.name());
+            let message = format!("the method {} takes a stream of messages: call it over gRPC", method.name());
             Refusal::new(Reason::MethodNeedsGrpc, message).into()
         }
         _ => Refusal::new(Reason::MethodUnknown, "no such method").into(),

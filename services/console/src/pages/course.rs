@@ -26,10 +26,10 @@ struct Day {
 type Line = (&'static str, &'static str, fn(&Day) -> &str);
 
 const LINES: [Line; 4] = [
-    ("k", "Increments K", |day| &day.increments),
-    ("r", "Reserve R", |day| &day.reserve),
-    ("h", "House funding H", |day| &day.funding),
-    ("p", "Paid P", |day| &day.paid),
+    ("k", "Increments", |day| &day.increments),
+    ("r", "Reserve", |day| &day.reserve),
+    ("h", "House funding", |day| &day.funding),
+    ("p", "Paid", |day| &day.paid),
 ];
 
 pub(super) async fn course(visit: &Visit, pool_id: &str, date: &str) -> Result<Markup, Failure> {

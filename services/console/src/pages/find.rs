@@ -270,9 +270,9 @@ fn form(visit: &Visit, found: Markup) -> Markup {
             (facts(&[
                 ("A page", html! { "the address of a page of this console" }),
                 ("A round", html! { kbd { "operator/player/number" } ", as in answers and events; the operator can be left out if only one operator is possible" }),
-                ("A player", html! { kbd { "operator/player" } ": balances, collections, open rounds, history" }),
-                ("A request or a transaction", html! { kbd { "request-id" } " or " kbd { "operator/player request-id" } ": the outcome of a bet, choice, deposit or withdrawal, and its bookings" }),
-                ("A session or a campaign", html! { "its id: the player's limits and sessions, or free rounds" }),
+                ("A player", html! { kbd { "operator/player" } ", for balances, collections, open rounds and history" }),
+                ("A request or a transaction", html! { kbd { "request-id" } " or " kbd { "operator/player request-id" } ", for the outcome of a bet, choice, deposit or withdrawal, and its bookings" }),
+                ("A session or a campaign", html! { "its id, for the player's limits and sessions, or the free rounds" }),
                 ("A record by its hash", html! { "64 hexadecimal digits: the record's SHA-256, which the next record or the log's head contains" }),
                 ("A position", html! { "a number: the record at that position of the log; " kbd { "2:42" } " of partition 2" }),
             ]))

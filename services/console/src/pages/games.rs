@@ -141,8 +141,10 @@ fn pays(told: &GetGameResponse) -> Markup {
         [html! { (of.name) }, html! { (role) }].into_iter().chain(counts.iter().map(cell)).collect()
     };
     let unit = match told.ways.is_empty() {
-        true => "Coins for each coin bet on the line; for wins that count anywhere, for each coin of the total bet.",
-        false => "Coins of one way. The number of ways is the product of the symbol's counts on the reels.",
+        true => {
+            "Coins paid for each coin bet on the line or, for wins that count anywhere, for each coin of the total bet."
+        }
+        false => "Coins paid for each way. The number of ways is the product of the symbol's counts on the reels.",
     };
     let special = |of: &SpecialWin| vec![html! { (of.name) }, html! { (count(of.bets)) }];
     let prizes: Vec<_> = told.prizes.iter().filter_map(|of| of.kind.as_ref()).map(prize).collect();

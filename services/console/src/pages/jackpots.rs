@@ -51,7 +51,7 @@ pub(crate) async fn tiles(visit: &Visit) -> Result<Markup, Failure> {
                 div.tile {
                     span { a href={ "/jackpots/" (pool.pool_id) } { (pool.pool_id) } ", " (status(pool)) }
                     b.figure { (eur(&pool.base_figure_eur)) }
-                    span { "cycle " (pool.cycle) ", at the base coin " (pool.terms.clone().unwrap_or_default().base_coin) }
+                    span { "cycle " (pool.cycle) ", at the base coin value " (pool.terms.clone().unwrap_or_default().base_coin) }
                 }
             }
         }
@@ -71,8 +71,8 @@ pub(crate) async fn pool(Path(pool_id): Path<String>, visit: Visit) -> Result<Re
             h2 { "Terms, version " (terms.version) }
             (facts(&[
                 ("Share of each bet", html! { (count(terms.contribution_ppm)) " millionths" }),
-                ("Seed at the base coin", html! { (eur(&terms.seed_eur)) }),
-                ("Base coin", html! { (eur(&terms.base_coin)) }),
+                ("Seed at the base coin value", html! { (eur(&terms.seed_eur)) }),
+                ("Base coin value", html! { (eur(&terms.base_coin)) }),
                 ("Counters change every", html! { (count(terms.refresh_ms)) " ms" }),
                 ("Share of a second hit within one refresh interval", html! { (words(terms.collision_share().as_str_name(), "COLLISION_SHARE_")) }),
             ]))
@@ -96,7 +96,7 @@ async fn figures(visit: &Visit, pool_id: &str) -> Result<(Pool, Markup), Failure
     let pool = answer.into_inner().pool.unwrap_or_default();
     let content = html! {
         div.tiles {
-            div.tile { span { "Jackpot at the base coin" } b.figure { (eur(&pool.base_figure_eur)) } }
+            div.tile { span { "Jackpot at the base coin value" } b.figure { (eur(&pool.base_figure_eur)) } }
             div.tile { span { "State" } b { (status(&pool)) } }
             div.tile { span { "Cycle" } b { (count(pool.cycle)) } }
         }
@@ -104,10 +104,10 @@ async fn figures(visit: &Visit, pool_id: &str) -> Result<(Pool, Markup), Failure
             h2 { "Meters" }
             p.note { "The sum of contributions and house funding equals the sum of payments, increments and reserve, to a billionth of a EUR." }
             (facts(&[
-                ("Increments K", html! { (eur(&pool.increments_eur)) }),
-                ("Reserve R", html! { (eur(&pool.reserve_eur)) }),
-                ("House funding H", html! { (eur(&pool.house_funding_eur)) }),
-                ("Paid P", html! { (eur(&pool.paid_eur)) }),
+                ("Increments", html! { (eur(&pool.increments_eur)) }),
+                ("Reserve", html! { (eur(&pool.reserve_eur)) }),
+                ("House funding", html! { (eur(&pool.house_funding_eur)) }),
+                ("Paid", html! { (eur(&pool.paid_eur)) }),
                 ("Contributions", html! { (eur(&pool.contributions_eur)) }),
                 ("Contributions pooled up to position", html! { (count(pool.pooled_position)) }),
             ]))
@@ -184,7 +184,7 @@ async fn awards(visit: &Visit, pool_id: &str) -> Result<Markup, Failure> {
             @if answer.awards.is_empty() { p { "None." } }
             @else {
                 (table("Awards", &head, answer.awards.iter().map(row).collect()))
-                ul.links { li { a href=(file("csv")) { "Awards as CSV" } } li { a href=(file("parquet")) { "These as Parquet" } } }
+                ul.links { li { a href=(file("csv")) { "Awards as CSV" } } li { a href=(file("parquet")) { "Awards as Parquet" } } }
             }
             @if !answer.next_page_token.is_empty() { p { a href=(next) rel="next" { "Earlier" } } }
         }

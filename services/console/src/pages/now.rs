@@ -117,7 +117,7 @@ async fn alerts(visit: &Visit) -> Result<Markup, Failure> {
         let status = had(visit.api.ledger().get_log_status(GetLogStatusRequest {}).await, &mut told)?;
         let stopped = status.partitions.iter().filter(|part| !part.writable);
         told.extend(stopped.map(|part| {
-            let text = html! { "Partition " (part.partition) " takes no appends." };
+            let text = html! { "Partition " (part.partition) " accepts no appends." };
             Alert::new(Severity::Page, "MotherlodeTakesNoAppends", text)
         }));
     }
@@ -147,13 +147,13 @@ async fn alerts(visit: &Visit) -> Result<Markup, Failure> {
         let text = html! {
             a href={ "/games/" (of.game) "/" (of.rules_version) "/returns" } { (of.game) " " (of.rules_version) }
             " at " (stake.lines) " x " (stake.coins_per_line) " of " (stake.coin_value) " has returned " (percent(&of.rtp)) " in " (count(of.rounds))
-            " rounds: the return is out of the stake's band around " (percent(&of.theoretical_rtp)) "."
+            " rounds. This return is outside the tolerance band around " (percent(&of.theoretical_rtp)) "."
         };
         Alert::new(Severity::Page, "MotherlodeIntegrityFailed", text)
     }));
     let more = out.len().saturating_sub(NAMED_MAX.into());
     if more > 0 {
-        let text = html! { (count(more)) " more stakes have returns out of their bands." };
+        let text = html! { (count(more)) " more stakes have returns outside their tolerance bands." };
         told.push(Alert::new(Severity::Page, "MotherlodeIntegrityFailed", text));
     }
     awards(visit, &mut told).await?;
@@ -424,7 +424,7 @@ async fn log(visit: &Visit) -> Result<Markup, Failure> {
             vec![
                 html! { a href={ "/log?partition=" (part.partition) } { (part.partition) } },
                 html! { (count(part.position)) },
-                html! { @if part.writable { "durable, takes appends" } @else { strong.bad { "takes no appends" } } },
+                html! { @if part.writable { "durable, accepts appends" } @else { strong.bad { "accepts no appends" } } },
                 html! { code { (part.head_hash) } },
             ]
         });

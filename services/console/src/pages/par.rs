@@ -55,7 +55,7 @@ async fn sheet(visit: &Visit, told: &GetGameResponse, part: SheetPart) -> Result
         let computed = tokio::task::spawn_blocking(move || par::part(&told, &cash, part));
         computed.await.ok().flatten().map(Markup::into_string)
     };
-    let missing = "This process lacks the game model of the service, so it cannot show the sheet.";
+    let missing = "This process lacks the game model of the service, so it cannot show the PAR sheet.";
     let sheet = visit.app.sheets.sheet(key, compute).await.ok_or_else(|| Failure::unknown(missing))?;
     Ok(html! { div.par { (PreEscaped(&*sheet)) } })
 }

@@ -36,7 +36,7 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
     let calls = read(&visit).await?;
     let filters = FILTERS.map(|name| (name, visit.query.get(name)));
     let content = html! {
-        p.note { "The latest refused calls to the process that answers this list, at most 200 per operator. A restart clears the list." }
+        p.note { "The latest calls that this process refused, at most 200 per operator. A restart of the process clears the list." }
         (form(&visit))
         @if calls.is_empty() { p { "No refused call." } }
         @else {

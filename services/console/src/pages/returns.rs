@@ -29,7 +29,7 @@ pub(super) async fn returned(visit: &Visit, game: &str) -> Result<Markup, Failur
         html! {
             @if answer.totals.is_empty() { p { "No round is settled yet." } }
             @else { (table("Returns", &head, answer.totals.iter().map(total).collect())) }
-            p.note { "The column By mathematics shows the expected return of the rounds played, without jackpots. \
+            p.note { "The column \"By mathematics\" shows the expected return of the rounds played, without jackpots. \
                  Rows by round also exclude features that players collect over many rounds, so the expected return in \
                  these rows can be far below the published return, which includes such features. Rows by stake \
                  include these features." }
@@ -91,7 +91,7 @@ fn judged(published: &str, sum: &Return, out: usize, first: Option<&str>) -> Mar
             (tile("Verdict", html! { @if out == 0 { "Within its bands" } @else { strong.bad { "Out of its band" } ", " (count(out)) " of the rows in the tables below" } }))
             @if let Some(first) = first { (tile("First day with a stake's return out of its band", html! { (first) })) }
             (tile("Published", html! { (percent(published)) }))
-            (tile(&format!("Returned in {}", sum.currency_code), html! { (percent(&sum.held_rtp)) }))
+            (tile(&format!("Actual return in {}", sum.currency_code), html! { (percent(&sum.held_rtp)) }))
             (tile("Band around the expected return", html! { "−" (percent(&sum.band_below)) " to +" (percent(&sum.band)) }))
             (tile("Rounds and effective rounds", html! { (count(sum.rounds)) ", " (count(&sum.effective_rounds)) }))
         }
@@ -129,7 +129,7 @@ fn at_stakes(mut all: Vec<Return>) -> Markup {
     all.sort_by_key(|of| (!of.out_of_band, Reverse(of.rounds)));
     let row = |of: &Return| {
         let stake = of.stake.clone().unwrap_or_default();
-        let bought = if stake.buy_feature { ", the feature bought" } else { "" };
+        let bought = if stake.buy_feature { ", with bought feature" } else { "" };
         let staked = html! { (money(of.bet.as_ref())) ": " (stake.lines) " × " (stake.coins_per_line) " of " (stake.coin_value) (bought) };
         [html! { (of.rules_version) }, staked].into_iter().chain(comparison(of)).collect()
     };

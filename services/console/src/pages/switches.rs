@@ -116,14 +116,14 @@ fn affected(effect: &SetSwitchResponse) -> Markup {
         section {
             h2 { "Affected" }
             (facts(&[
-                ("Versions of games", html! { (count(games.len())) }),
+                ("Game versions", html! { (count(games.len())) }),
                 ("Operators", html! { (count(players.len())) }),
-                ("Players active lately", html! { (sum(|of| of.active_players)) }),
+                ("Recently active players", html! { (sum(|of| of.active_players)) }),
                 ("Open rounds (they continue)", html! { (sum(|of| of.open_rounds)) }),
             ]))
             (table("Games", &["Game", "Version"], games.iter().map(game).collect()))
             @if players.is_empty() { p { "No operator has players." } }
-            @else { (table("Players", &["Operator", "Players active lately", "Open rounds"], players.iter().map(of).collect())) }
+            @else { (table("Players", &["Operator", "Recently active players", "Open rounds"], players.iter().map(of).collect())) }
         }
     }
 }

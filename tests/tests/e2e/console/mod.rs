@@ -521,7 +521,7 @@ async fn pl_27_without_operators_the_console_says_that_it_is_open() {
     let page = browser.get("/player/acme/alice").await;
     assert!(
         page.status == 200
-            && page.body.contains("Open: everyone has all permissions")
+            && page.body.contains("No access control: everyone has all permissions")
             && page.body.contains("50.00 EUR")
     );
     assert_eq!(browser.post("/trust/check", &[]).await.status, 403, "forms need their secret word in open mode too");

@@ -149,7 +149,7 @@ fn jackpot(data: &GameData) -> Result<Jackpot, ModelError> {
         base_coin_micros: file::micros("jackpot", &data.jackpot.base_coin_value)?,
     };
     if jackpot.odds == 0 || jackpot.base_coin_micros == 0 {
-        return Err(ModelError::part("jackpot", "odds and base coin value must be above 0"));
+        return Err(ModelError::part("jackpot", "the jackpot's odds and base coin value must be above 0"));
     }
     Ok(jackpot)
 }

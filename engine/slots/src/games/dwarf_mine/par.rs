@@ -44,11 +44,11 @@ impl Returns<'_> {
         let collections = paid.crystal() * exact(CRYSTALS) / exact(model.needs);
         let gift = self.collection_worth(GIFT_COLOUR) * ratio(model.gift, model.needs);
         let mut rates = vec![
-            Rate::new("five_rows", "chance that one Bonus symbol makes five rows", paid.bonuses(1)),
-            Rate::new("six_rows", "chance that two Bonus symbols make six rows", paid.bonuses(2)),
+            Rate::new("five_rows", "chance that one Bonus symbol enlarges the window to five rows", paid.bonuses(1)),
+            Rate::new("six_rows", "chance that two Bonus symbols enlarge the window to six rows", paid.bonuses(2)),
             Rate::new(
                 "free_spins",
-                "chance that three Bonus symbols make seven rows and start free spins",
+                "chance that three Bonus symbols enlarge the window to seven rows and start free spins",
                 paid.bonuses(3),
             ),
             Rate::new(
