@@ -85,7 +85,11 @@ impl Played {
         let (position, digest) = (word_after(&taken, "state at position "), word_after(&taken, "digest  "));
         copy_folder(&data.join("index"), &played.path("base/index"));
         run(&["copy", "--from", text(&data), "--to", text(&copy)]).unwrap();
-        assert!(run(&["audit", text(&copy), "--base", position]).unwrap().contains("equal to the base in the log"));
+        assert!(
+            run(&["audit", text(&copy), "--base", position])
+                .unwrap()
+                .contains("equal to the digest logged by `base take`")
+        );
         run(&["base", "confirm", position, digest, "--actor", "bob", "--target", &target]).unwrap();
         (played, server)
     }

@@ -151,11 +151,11 @@ fn checks(proven: &Proven, key: &VerifierKey, policy: Option<&Policy>) -> String
     }
     text.push_str("  not shown  ");
     if !is_shown {
-        text.push_str("whether each draw was sealed before its request;\n             ");
+        text.push_str("whether each draw was sealed before the request that used it;\n             ");
     }
     text.push_str(
-        "later changes, such as a void; a pool's payment for a hit; whether the player's figures at the start of the round\n\
-        \x20            match the earlier rounds, and whether a draw was skipped (`audit` checks all of these)\n",
+        "later changes, such as a void; the payment of a jackpot; whether the player's collection at the start of the round\n\
+        \x20            matches the earlier rounds; whether a draw was skipped (`audit` checks all of these)\n",
     );
     text
 }

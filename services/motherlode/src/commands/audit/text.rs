@@ -25,7 +25,7 @@ pub(super) fn text(whole: &Whole) -> String {
             }
             if partitions.len() > 1 {
                 lines.extend(section("Between partitions"));
-                lines.push(row("amount in transit between partitions (copied records match)", &eur(*in_transit)));
+                lines.push(row("amount sent by one partition and not yet received by another", &eur(*in_transit)));
             }
             lines.extend(draws(&whole.seals(), whole.sealed()));
             lines.extend(waiting(partitions));
@@ -68,7 +68,11 @@ fn log(report: &Report) -> Vec<String> {
         Comparison::NotCompared { why } => format!("  index not compared: {why}"),
     });
     if let Some(base) = &report.base {
-        let logged = if base.is_logged { "equal to the base in the log" } else { "no such base in the log" };
+        let logged = if base.is_logged {
+            "equal to the digest logged by `base take`"
+        } else {
+            "the log has no such digest from `base take`"
+        };
         lines.push(format!(
             "  digest of the state at position {}, digest version {}: {logged}",
             count(base.position),
@@ -88,7 +92,7 @@ fn log(report: &Report) -> Vec<String> {
         row("players", &count(books.players().count())),
         row("rounds", &sum(|of| of.rounds)),
         row("steps, each recomputed; all bytes match the log", &sum(|of| of.steps)),
-        row("spins, free spins included", &sum(|of| of.spins)),
+        row("spins, including free spins", &sum(|of| of.spins)),
     ]);
     lines
 }
@@ -97,7 +101,7 @@ fn of_tail(tail: &Tail) -> String {
     match tail {
         Tail::Clean => "clean".to_owned(),
         Tail::Torn { file, offset, bytes } => {
-            format!("{bytes} bytes of an unacknowledged append, in {} at byte {offset}", file.display())
+            format!("{bytes} bytes of an unacknowledged append, from byte {offset} of {}", file.display())
         }
     }
 }
@@ -174,11 +178,11 @@ fn statement(report: &Report, pool: &PoolState, partitions: usize) -> Vec<String
     let waiting = to_be_pooled(report, &pool.name, partitions);
     lines.extend([
         row("contributions", &eur(pool.contributions)),
-        row("H, seed money from the house", &eur(pool.house_funding)),
+        row("seed money from the house", &eur(pool.house_funding)),
         row("paid", &eur(pool.paid)),
-        row("K, increments of the cycle", &eur(pool.increments)),
-        row("R, reserve", &eur(pool.reserve)),
-        row("P, the base pool", &eur(pool.base())),
+        row("increments of the current cycle", &eur(pool.increments)),
+        row("reserve", &eur(pool.reserve)),
+        row("base pool (seed and increments)", &eur(pool.base())),
         row("contributions not yet in the pool", &eur(waiting)),
     ]);
     let plain = |figure: Nano| grouped(&figure.to_string());
@@ -199,7 +203,11 @@ fn statement(report: &Report, pool: &PoolState, partitions: usize) -> Vec<String
 fn award(award: &Award) -> String {
     let share = if award.collision { ", in the same refresh interval as the previous hit" } else { "" };
     let who = format!("{} round {}", award.stream, award.round);
-    format!("  award of the hit at {}: {} to {who}{share}", award.hit, money(award.amount.0.into(), award.currency))
+    format!(
+        "  award for the jackpot hit at position {}: {} to {who}{share}",
+        award.hit,
+        money(award.amount.0.into(), award.currency)
+    )
 }
 
 fn waiting(partitions: &[Report]) -> Vec<String> {
@@ -207,7 +215,7 @@ fn waiting(partitions: &[Report]) -> Vec<String> {
     let unpaid: Vec<_> = books().flat_map(|books| books.unpaid_awards()).collect();
     let unpaid_lines = unpaid.iter().map(|(_, hit, award)| {
         let amount = money(award.amount.0.into(), award.currency);
-        format!("  unpaid: {amount} to {}, round {}, hit at position {hit}", award.stream, award.round)
+        format!("  unpaid award: {amount} to {}, round {}, hit at position {hit}", award.stream, award.round)
     });
     let players = books().flat_map(|books| books.players());
     let open: Vec<_> = players
@@ -217,7 +225,7 @@ fn waiting(partitions: &[Report]) -> Vec<String> {
         let started = &open.started;
         let bet = money(started.bet.0.into(), started.currency);
         format!(
-            "  open: {operator}/{player}/{} of {}, bet {bet}, since position {}",
+            "  open round: {operator}/{player}/{} of the game {}, bet {bet}, opened at position {}",
             started.round, started.game, open.opened_at
         )
     });

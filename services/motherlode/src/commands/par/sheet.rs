@@ -37,7 +37,12 @@ pub(super) fn text(game: &dyn Game, stake: &Stake, par: &Par, played: &Played) -
 fn head(game: &dyn Game, stake: &Stake, par: &Par) -> Vec<String> {
     let mut lines = vec![
         format!("{}: PAR sheet", game.info().title),
-        format!("rules {} of {}, model {}", par.rules_version, game.rules_date(), hex(&par.model_hash[..8])),
+        format!(
+            "rules version {} of {}, model hash {}",
+            par.rules_version,
+            game.rules_date(),
+            hex(&par.model_hash[..8])
+        ),
         StakeReport::new(game, stake, par).to_string(),
     ];
     lines.extend(wrapped(&format!("exactness: {}", par.exactness), ROW_WIDTH));
@@ -168,8 +173,8 @@ fn combinations(info: &GameInfo, set: &ReelSet) -> Vec<String> {
         lines.push(format!("  {} x {name:<24}{pays:>14}{once:>18}{:>14}", of.count, percent(&of.rtp, 5)));
     }
     lines.push(String::new());
-    let pays = "A line win is its figure times the line's coins, a scatter win its figure times the total bet, a ways win \
-                its figure times the bet's coins. fs: free spins.";
+    let pays = "A line win pays its figure times the line's coins. A scatter win pays its figure times the total bet. A \
+                ways win pays its figure times the bet's coins. fs: free spins.";
     lines.extend(wrapped(pays, ROW_WIDTH - 4).into_iter().map(|line| format!("    {line}")));
     lines
 }

@@ -93,8 +93,8 @@ fn dm_11_dm_12_collection_free_spins_name_their_super_high_symbol_and_the_shelf_
     let figures = [("red", 3), ("green", 1), ("red_micros", 400_000), ("red_gifted", 3), ("given", 1)];
     let figures = figures.map(|(key, value)| CarriedFigure { key: key.to_owned(), value });
     let told = changes(game, &figures, "EUR");
-    let wanted = "3 Red Crystals; 1 Green Crystal; sum of the coin values of the Red Crystals: 0.4 EUR; 3 of the Red \
-                  Crystals were a gift; the new player's gift is given";
+    let wanted = "3 Red Crystals; 1 Green Crystal; sum of the coin values at which the Red Crystals were collected: 0.4 EUR; \
+                  number of Red Crystals from the new player's gift: 3; the player has received the new player's gift of crystals";
     assert_eq!(told, wanted);
 }
 
