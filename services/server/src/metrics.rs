@@ -329,7 +329,7 @@ impl Metrics {
         };
         counts("motherlode.rounds", "Rounds settled.", |counts| counts.rounds.clone(), "game");
         let significant = |counts: &Counts| counts.significant.clone();
-        counts("motherlode.significant_events", "Significant events (PL-22).", significant, "kind");
+        counts("motherlode.significant_events", "Number of significant events.", significant, "kind");
         let voids = |name, what, read: fn(VoidShare) -> u64| {
             let observed = self.clone();
             gauge(meter, name, what, move |seen| {
@@ -340,7 +340,7 @@ impl Metrics {
                 });
             });
         };
-        voids("motherlode.voids.today", "Number of rounds voided since midnight UTC (PL-38).", |share| share.voids);
+        voids("motherlode.voids.today", "Number of rounds voided since midnight UTC.", |share| share.voids);
         voids(
             "motherlode.voids.today_max",
             "Number of voids per day above which an alarm is raised.",
@@ -368,8 +368,8 @@ impl Metrics {
     fn pools(&self, meter: &Meter) {
         type Read = fn(&motherlode_state::PoolState) -> Nano;
         let figures: [(&'static str, &'static str, Read); 4] = [
-            ("motherlode.pool.increments.EUR", "Increments of the pool's running cycle (K).", |pool| pool.increments),
-            ("motherlode.pool.reserve.EUR", "Reserve (R).", |pool| pool.reserve),
+            ("motherlode.pool.increments.EUR", "Increments of the pool's current cycle.", |pool| pool.increments),
+            ("motherlode.pool.reserve.EUR", "Reserve of the pool.", |pool| pool.reserve),
             (
                 "motherlode.pool.contributions.EUR",
                 "Sum of all contributions to the pool, less returned contributions.",

@@ -31,7 +31,7 @@ fn read(data: &Path) -> io::Result<BTreeSet<String>> {
 }
 
 pub(crate) fn counter() -> Counter<u64> {
-    let what = "Number of starts refused because the log or the draw keys may lack data (PL-40).";
+    let what = "Number of starts refused because the log or the draw keys may lack data.";
     global::meter("motherlode").u64_counter("motherlode.starts.refused").with_description(what).build()
 }
 

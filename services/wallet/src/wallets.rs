@@ -120,7 +120,7 @@ const GAUGES: [Gauge<OperatorWallet>; 4] = [
     ("motherlode.wallet.players_under_way", "Number of players with a pending debit or a due credit.", |wallet| {
         wallet.under_way().0
     }),
-    ("motherlode.wallet.players_overdue", "Number of players with an overdue debit or credit (PL-32).", |wallet| {
+    ("motherlode.wallet.players_overdue", "Number of players with an overdue debit or credit.", |wallet| {
         wallet.under_way().1
     }),
 ];

@@ -59,7 +59,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         let (records, head) = (end - before, hex(head));
         let _ = writeln!(
             text,
-            "  partition {partition}: {records} records archived; the partition ends at position {end}\n    head {head}"
+            "  partition {partition}: {records} records archived; the partition ends at position {end}\n    head hash {head}"
         );
         match signed {
             Some(size) => writeln!(text, "    archived the signed checkpoint of {size} records"),

@@ -123,7 +123,7 @@ fn verify(log: &LogLocation, partition: Option<u32>) -> Result<(), Failure> {
         }
         let of = if count > 1 { format!(" partition {partition}") } else { String::new() };
         let sound = format!("sound up to position {position}, {bytes} bytes of records");
-        let _ = write!(text, "{log}{of}: {sound}\n  hash of the last record {}\n", hex(&head));
+        let _ = write!(text, "{log}{of}: {sound}\n  head hash {}\n", hex(&head));
     }
     say(&text)
 }

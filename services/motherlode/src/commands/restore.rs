@@ -288,7 +288,7 @@ fn text(args: &Args, archive: &Archive, restored: &[Restored]) -> String {
     for (partition, Restored { end, head, segments, signed, .. }) in restored.iter().enumerate() {
         let _ = writeln!(
             text,
-            "  partition {partition}: verified {end} records in {segments} segments\n    head {}",
+            "  partition {partition}: verified {end} records in {segments} segments\n    head hash {}",
             hex(head)
         );
         let _ = match (signed, &args.key) {

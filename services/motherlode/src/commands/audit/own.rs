@@ -45,7 +45,7 @@ fn text(report: &CopyReport) -> String {
     }
     let sum = |figure: fn(&Return) -> u64| report.returns.iter().map(figure).sum::<u64>();
     let mut text = format!(
-        "Copy of partition {}\n{}  head    {} (hash of the copy's last record)\n\n",
+        "Copy of partition {}\n{}  head hash of the copy  {}\n\n",
         report.partition,
         digest_text(&report.digest),
         hex(&report.head)

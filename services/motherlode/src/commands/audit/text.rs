@@ -54,7 +54,7 @@ fn log(report: &Report) -> Vec<String> {
     let sum = |figure: fn(&Return) -> u64| count(returns.iter().map(figure).sum::<u64>());
     let mut lines = vec![
         format!("Log of partition {partition}: verified to position {}", count(position)),
-        format!("  head  {}", hex(head)),
+        format!("  head hash  {}", hex(head)),
         format!("  tail  {}", of_tail(tail)),
     ];
     lines.push(match index {
