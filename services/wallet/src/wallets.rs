@@ -109,9 +109,11 @@ impl Wallets {
 }
 
 const GAUGES: [Gauge<OperatorWallet>; 4] = [
-    ("motherlode.wallet.circuit_open", "1 while the circuit of an operator's wallet is open; 0 otherwise.", |wallet| {
-        (wallet.left_ms() > 0).into()
-    }),
+    (
+        "motherlode.wallet.circuit_open",
+        "1 while the circuit breaker of an operator's wallet is open; 0 otherwise.",
+        |wallet| (wallet.left_ms() > 0).into(),
+    ),
     (
         "motherlode.wallet.bets_waiting",
         "Number of bets that wait for an operator's wallet.",
@@ -241,7 +243,7 @@ impl OperatorWallet {
 
     pub async fn send(&self, call: &Call, attempt: u32) -> Answer {
         let Some(leave) = self.breaker.lock().leave(self.now_ms()) else {
-            return Answer::Unknown { why: "the wallet's circuit is open".to_owned() };
+            return Answer::Unknown { why: "the wallet's circuit breaker is open".to_owned() };
         };
         let begun = Instant::now();
         let CheckedAnswer { answer, contradiction } = self.client.send(call, attempt).await;

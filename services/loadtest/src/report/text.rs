@@ -67,7 +67,7 @@ impl Report {
         let books = &self.books;
         writeln!(
             f,
-            "balances    {} accounts, {} wrong, {} rounds open: {}",
+            "balances    {} accounts, {} with a wrong balance, {} rounds still open: {}",
             books.players,
             books.wrong_balances,
             books.open_rounds,

@@ -297,7 +297,7 @@ fn text(args: &Args, archive: &Archive, restored: &[Restored]) -> String {
             }
             (Some(signed), None) => writeln!(
                 text,
-                "    checkpoint of {} for {} records: signature not verified without --key",
+                "    checkpoint of {} for {} records: without --key, its signature is not verified",
                 signed.origin, signed.size
             ),
             (None, _) => writeln!(text, "    no signed checkpoint"),

@@ -151,11 +151,13 @@ fn checks(proven: &Proven, key: &VerifierKey, policy: Option<&Policy>) -> String
     }
     text.push_str("  not shown  ");
     if !is_shown {
-        text.push_str("whether each draw was sealed before the request that used it;\n             ");
+        text.push_str(
+            "the proof does not show whether each draw was sealed before the request that used it;\n             ",
+        );
     }
     text.push_str(
-        "later changes, such as a void; the payment of a jackpot; whether the player's collection at the start of the round\n\
-        \x20            matches the earlier rounds; whether a draw was skipped (`audit` checks all of these)\n",
+        "no proof shows later changes, such as a void; the payment of a jackpot; whether the player's collection at the\n\
+        \x20            start of the round matches the earlier rounds; whether a draw was skipped (`audit` checks all of these)\n",
     );
     text
 }

@@ -29,7 +29,10 @@ impl fmt::Display for StakeReport {
         let Self { lines, coins_per_line, coin_value, buy_feature, bet_coins, ways } = self;
         match ways {
             true => write!(f, "{bet_coins} coins of {coin_value} per spin")?,
-            false => write!(f, "{lines} lines x {coins_per_line} of {coin_value}, {bet_coins} coins per spin")?,
+            false => write!(
+                f,
+                "{lines} lines, {coins_per_line} coins per line, coin value {coin_value}, {bet_coins} coins per spin"
+            )?,
         }
         f.write_str(if *buy_feature { ", feature bought" } else { "" })
     }

@@ -31,7 +31,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
 
 pub(super) fn digest_text(digest: &Digest) -> String {
     let Digest { operator, records, position, digest } = digest;
-    format!("Records of {operator}: {records} up to log position {position}\n  digest  {}\n", hex(digest))
+    format!("Operator {operator}: {records} records up to log position {position}\n  digest  {}\n", hex(digest))
 }
 
 pub(super) fn digest_json(digest: &Digest) -> Value {

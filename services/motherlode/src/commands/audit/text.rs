@@ -116,7 +116,8 @@ fn played(played: &[Return], voids: &PerCurrency<Voids>) -> Vec<String> {
         let of = played.iter().filter(|of| of.currency == currency);
         let (free, promoted) = of.fold((0, 0), |(rounds, bets), of| (rounds + of.free, bets + of.free_bets));
         if free > 0 {
-            lines.push(row(&format!("including bets of {} free rounds", count(free)), &money(promoted, currency)));
+            lines
+                .push(row(&format!("bets of {} free rounds, included above", count(free)), &money(promoted, currency)));
         }
         let voids = voids.get(currency).copied().unwrap_or_default();
         if voids.rounds > 0 {

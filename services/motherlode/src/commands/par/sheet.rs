@@ -82,10 +82,10 @@ fn returned(info: &GameInfo, par: &Par) -> Vec<String> {
     let whole = percent(&par.rtp, PERCENT_PLACES);
     if info.jackpot {
         lines.extend([
-            row("without the jackpot", &percent(&par.rtp_without_jackpot, PERCENT_PLACES)),
+            row("return without the jackpot", &percent(&par.rtp_without_jackpot, PERCENT_PLACES)),
             row("RETURN without the jackpot's increments", &whole),
             row("the jackpot's increments at the coin value above", &percent(&par.part(INCREMENTS), PERCENT_PLACES)),
-            row("with the jackpot's increments", &percent(&par.rtp_with_increments(), PERCENT_PLACES)),
+            row("return with the jackpot's increments", &percent(&par.rtp_with_increments(), PERCENT_PLACES)),
         ]);
         let assumes = format!("The jackpot's share assumes: {}.", info.jackpot_assumes);
         lines.extend(wrapped(&assumes, ROW_WIDTH - 2).into_iter().map(|line| format!("  {line}")));

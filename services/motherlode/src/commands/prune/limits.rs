@@ -65,7 +65,7 @@ impl Limits {
             let decides = if *first <= floor { "  decides" } else { "" };
             match *first {
                 Position::MAX => writeln!(text, "  {name}: no limit"),
-                first => writeln!(text, "  {name}: keep from position {first}{decides}"),
+                first => writeln!(text, "  {name}: keep records from position {first}{decides}"),
             }
             .unwrap_or_default();
         }

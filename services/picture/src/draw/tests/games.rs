@@ -142,7 +142,7 @@ fn me_05_me_08_me_12_hold_and_win_shows_what_is_held_what_acts_and_the_full_scre
   4 respins; 4 Bonus symbols held at the end.
   A Mystery Bonus reveals GRAND: 1,000 total bets.
   A Multiplying Bonus multiplies every other Bonus by 2.
-  Then each of these symbols turns into a value, which also pays.
+  Then each Mystery and Multiplying Bonus turns into a value, which also pays.
   All 15 positions hold a Bonus symbol: the win is multiplied by 2!
   Hold and Win gives 4,092 times the total bet: 40,920 coins
   The round wins 40,920 coins, 409.20 EUR.
