@@ -89,7 +89,7 @@ pub enum Refused {
     NoSuchRound { round: u64 },
     #[error("round {round} was already voided")]
     AlreadyVoided { round: u64 },
-    #[error("round {round} is not open, so its void needs the settlement from the log")]
+    #[error("round {round} is not open, so the commit that voids it must repeat its settlement")]
     RecallNeeded { round: u64 },
     #[error("the commit has step {found}, expected {expected}")]
     WrongStep { expected: u32, found: u32 },
@@ -158,30 +158,32 @@ pub enum Refused {
     ContributionWrong { expected: Nano, found: Nano },
     #[error("the bet does not contribute to the active pool {pool}")]
     ContributionMissing { pool: SmolStr },
-    #[error("the bet's coin value is above the pool's base coin")]
+    #[error("the bet's coin value is above the pool's highest coin value (base coin)")]
     CoinTooLarge,
     #[error("the session does not exist or has ended")]
     NoSuchSession,
     /// The bet exceeds the player's bet limit, or its loss could exceed the player's loss limit of the day (PL-26).
     #[error("a bet of {bet} {currency} minor units exceeds the player's limit of {limit}")]
     PastLimit { currency: Currency, limit: Minor, bet: Minor },
-    #[error("round {round} cannot hit the pool: the commit has no step, or the round has no contribution")]
+    #[error("round {round} cannot win the jackpot: the commit has no step, or the round has no contribution")]
     HitUnfounded { round: u64 },
-    #[error("a commit can have at most one of a pool's hits, voids and reports")]
+    #[error("a commit can contain only one hit, void or report of a pool")]
     SecondDecision,
 
-    #[error("only partition 0 accepts this event, or only the partitions that mirror partition 0 do")]
+    #[error(
+        "this partition does not accept the event: some events are only for partition 0, others only for its mirrors"
+    )]
     DecidedAtHome,
     #[error("the report of a partition is not allowed: {reason}")]
     BadReport { reason: String },
-    #[error("the mirror copies the home partition at position {found}, expected position {expected} or later")]
+    #[error("the mirror states position {found} of partition 0, expected position {expected} or later")]
     StaleMirror { expected: u64, found: u64 },
 
     #[error("the reported stretch of the log starts at position {found}, expected {expected}")]
     WrongStretch { expected: u64, found: u64 },
     #[error("the reported stretch of the log ends at position {to}, which is after the last durable position, {end}")]
     NotDurable { to: u64, end: u64 },
-    #[error("the hit or void at position {position} must be decided first")]
+    #[error("the pool must first decide the hit or void at position {position}")]
     DecisionWaits { position: u64 },
     #[error("position {position} has no hit or void to decide")]
     NothingToDecide { position: u64 },
@@ -200,7 +202,7 @@ pub enum Refused {
          the log"
     )]
     VoidFactsWrong { round: u64 },
-    #[error("the amount of the award of the hit at position {hit} is not computed yet")]
+    #[error("the amount of the award for the hit at position {hit} is not computed yet")]
     AwardPending { hit: u64 },
     #[error("the award of the hit at position {hit} is held because a void of the hit's round is proposed")]
     AwardHeld { hit: u64 },

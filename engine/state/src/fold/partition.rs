@@ -37,8 +37,9 @@ impl<'s> Transition<'s, '_> {
         if let StretchEnd::Standing { open_rounds, mirrored } = *end {
             if !(reported.mirrored..position).contains(&mirrored) {
                 return Err(Refused::BadReport {
-                    reason: "the mirror is ahead of the home partition, or behind the mirror's own earlier state"
-                        .to_owned(),
+                    reason:
+                        "the stated position of partition 0 is in the future, or before the previously stated position"
+                            .to_owned(),
                 });
             }
             (reported.open_rounds, reported.mirrored) = (open_rounds, mirrored);
@@ -124,7 +125,7 @@ impl<'s> Transition<'s, '_> {
         for VoidReturn { operator, amount } in &mirrored.returns {
             if *amount <= Nano::ZERO {
                 return Err(Refused::BadReport {
-                    reason: "an amount that the mirror returns to an operator is not positive".to_owned(),
+                    reason: "an amount that is returned to an operator is not positive".to_owned(),
                 });
             }
             self.transfer(Account::Interpartition, Account::House(operator), Currency::EUR, *amount);
@@ -189,7 +190,7 @@ fn check_report(report: &PartitionReported) -> Result<(), Refused> {
     };
     let reason = match end {
         _ if !voids.iter().all(is_sum) || (to == 0 && !voids.is_empty()) => {
-            "a total of voided contributions in the report is negative, or covers no void"
+            "the report states a negative sum of voided contributions, or a sum without a void"
         }
         _ if contributions < Nano::ZERO => "the report's contributions are negative",
         StretchEnd::Standing { open_rounds, mirrored }
