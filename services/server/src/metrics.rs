@@ -106,15 +106,11 @@ impl Metrics {
         log("motherlode.log.writable", "1 while the log can be written; 0 otherwise.", |ledger| {
             ledger.writable().into()
         });
-        log(
-            "motherlode.log.records_unverified",
-            "Number of log records not yet verified since the start of the process.",
-            |ledger| {
-                let verification = ledger.verification();
-                let verification = verification.borrow();
-                verification.unread - verification.verified
-            },
-        );
+        log("motherlode.log.records_unverified", "Number of log records not yet verified since startup.", |ledger| {
+            let verification = ledger.verification();
+            let verification = verification.borrow();
+            verification.unread - verification.verified
+        });
         log(
             "motherlode.index.behind",
             "Number of commits whose index entries are not yet on disk.",
@@ -124,7 +120,7 @@ impl Metrics {
         log("motherlode.players.in_memory", "Number of players in memory.", Handle::players_in_memory);
         log(
             "motherlode.players.reloads",
-            "Number of players read again from files into memory since the start of the process.",
+            "Number of players reloaded into memory since startup.",
             Handle::player_reloads,
         );
         log("motherlode.queue.depth", "Number of proposals that wait for the partition's writer.", |ledger| {
@@ -208,15 +204,13 @@ impl Metrics {
             });
         });
         let observed = self.clone();
-        let what =
-            "Highest position sent to a copy of the whole log since the start of the process; 0 without such a copy.";
+        let what = "Highest position sent to a copy of the whole log since startup; 0 without such a copy.";
         gauge(meter, "motherlode.log.copied", what, move |seen| {
             observed.ledgers(|ledgers| {
                 written(ledgers, &mut |ledger, partition| seen.observe(ledger.copied(), &[partition]));
             });
         });
-        let what =
-            "Age of the oldest log record that was not sent to any copy of the whole log; 0 if every record was sent.";
+        let what = "Age of the oldest log record not sent to any copy of the whole log; 0 if all were sent.";
         self.ages(meter, "motherlode.log.copy_age", what, |ledger| match ledger.copied() {
             0 => None,
             copied => ledger.age_after(copied).ok(),
@@ -281,7 +275,7 @@ impl Metrics {
         let ages: [(&'static str, &'static str, Covered); 3] = [
             (
                 "motherlode.proofs.tree_age",
-                "Age of the oldest log record that is not yet in the Merkle tree; 0 if the tree is complete.",
+                "Age of the oldest log record not yet in the Merkle tree; 0 if the tree is complete.",
                 |of| Some(of.grown),
             ),
             (

@@ -48,7 +48,7 @@ pub fn note_refused_start(data: &Path, error: &ServeError) {
         fs::write(file(data), notes.into_iter().map(|note| note + "\n").collect::<String>())
     });
     if let Err(error) = noted {
-        tracing::error!(file = %file(data).display(), %error, "failed to write the note of the refused start: the log will not record this start");
+        tracing::error!(file = %file(data).display(), %error, "failed to note the refused start: the log will not record it");
     }
 }
 

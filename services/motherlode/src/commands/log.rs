@@ -162,7 +162,7 @@ fn in_words(event: &Told) -> String {
 fn whole(record: &Record) -> Result<String, Failure> {
     let logged = logged(record)?;
     let mut text = format!(
-        "{}\n  {} bytes, hash {}\n  hash of the previous record {}\n",
+        "{}\n  {} bytes, hash {}\n  previous hash {}\n",
         line(&logged),
         record.bytes.len(),
         hex(&hash(&record.bytes)),

@@ -84,8 +84,7 @@ fn checks(proven: &Proven, key: &VerifierKey, policy: Option<&Policy>) -> String
     say(
         "signature",
         format!("{} signed a log of {} records, root {}", key.name(), checkpoint.size, hex(&checkpoint.root)),
-        "assumes that Ed25519 signatures cannot be forged, and that this is the log's key: compare it with a copy from a \
-         source you trust",
+        "assumes that Ed25519 signatures cannot be forged, and that this is the log's key: compare it with a trusted copy",
     );
     match policy {
         None => say(
@@ -141,8 +140,8 @@ fn checks(proven: &Proven, key: &VerifierKey, policy: Option<&Policy>) -> String
     let model = hex(&replayed.view.started.model_hash);
     say("steps", found, &format!("assumes that this program plays the game correctly, with model {model}"));
     let (is_shown, each) = seals(proven);
-    let rests = "assumes that SHA-256 has no collisions, and that you received the seal before the request: compare the \
-         seal with the earlier answer that contained it";
+    let rests = "assumes that SHA-256 has no collisions, and that you received the seal before the request: compare it \
+         with the earlier answer";
     let mut lines = each.iter();
     if let Some(first) = lines.next() {
         text.push_str(&format!("  seals      {first}\n"));

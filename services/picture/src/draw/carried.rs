@@ -82,8 +82,8 @@ pub(super) fn changes(game: &GameInfo, figures: &[CarriedFigure], currency: &str
             return format!("the {name}");
         }
         match (key.as_str(), potion) {
-            ("given", _) if *value > 0 => "the player has received the new player's gift of crystals".to_owned(),
-            ("given", _) => "the player has not received the new player's gift of crystals yet".to_owned(),
+            ("given", _) if *value > 0 => "the new player's gift of crystals: received".to_owned(),
+            ("given", _) => "the new player's gift of crystals: not received yet".to_owned(),
             ("potion_1", potion) => format!("potion slot 1: {}", potion.unwrap_or("empty".to_owned())),
             ("potion_2", potion) => format!("potion slot 2: {}", potion.unwrap_or("empty".to_owned())),
             ("unlocked", _) => {

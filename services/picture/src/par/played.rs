@@ -41,7 +41,7 @@ impl Played {
         };
         let says = format!(
             "This section is a simulation, not exact: {} rounds through the code that serves players, from the fixed seed {}. \
-             Features are played; the jackpot and the gamble are not.{before} The simulated return is {:.4} %, {sigmas:+.2} standard errors from the \
+             They include features, but not the jackpot and the gamble.{before} The simulated return is {:.4} %, {sigmas:+.2} standard errors from the \
              exact return of {}; the highest simulated win of a whole round was {} bets. This command repeats the simulation:",
             grouped(&tally.rounds.to_string()),
             hex(&self.seed),

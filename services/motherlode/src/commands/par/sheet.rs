@@ -173,8 +173,8 @@ fn combinations(info: &GameInfo, set: &ReelSet) -> Vec<String> {
         lines.push(format!("  {} x {name:<24}{pays:>14}{once:>18}{:>14}", of.count, percent(&of.rtp, 5)));
     }
     lines.push(String::new());
-    let pays = "A line win pays its figure times the line's coins. A scatter win pays its figure times the total bet. A \
-                ways win pays its figure times the bet's coins. fs: free spins.";
+    let pays = "The figures are multiplied by the line's coins for line wins, by the total bet for scatter wins, and by \
+                the bet's coins for ways wins. fs: free spins.";
     lines.extend(wrapped(pays, ROW_WIDTH - 4).into_iter().map(|line| format!("    {line}")));
     lines
 }

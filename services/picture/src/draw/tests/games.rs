@@ -94,7 +94,7 @@ fn dm_11_dm_12_collection_free_spins_name_their_super_high_symbol_and_the_shelf_
     let figures = figures.map(|(key, value)| CarriedFigure { key: key.to_owned(), value });
     let told = changes(game, &figures, "EUR");
     let wanted = "3 Red Crystals; 1 Green Crystal; sum of the coin values at which the Red Crystals were collected: 0.4 EUR; \
-                  number of Red Crystals from the new player's gift: 3; the player has received the new player's gift of crystals";
+                  number of Red Crystals from the new player's gift: 3; the new player's gift of crystals: received";
     assert_eq!(told, wanted);
 }
 
