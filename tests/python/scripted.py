@@ -105,7 +105,7 @@ SCRIPTS = {
     },
     "neptune": {
         "lines": Script("NP-01 NP-02 NP-03 NP-04", "win LINE, over"),
-        "few-lines": Script("NP-01 NP-02", "win LINE, over", lines=5, coins=5, shows=("5 lines x 5",)),
+        "few-lines": Script("NP-01 NP-02", "win LINE, over", lines=5, coins=5, shows=("5 lines, coins per line: 5",)),
         "scatter": Script("NP-05", "win SCATTER, over", shows=("Mermaid",)),
         "free-spins": Script("NP-06 NP-07", "free-spins", (("start", "times 3, win LINE"),), shows=("×3",)),
         "free-spins-again": Script("NP-08", "free-spins", (("start", "more 10"),), shows=("10 free spins more",)),

@@ -37,7 +37,7 @@ pub struct StartPolicy {
 pub enum StartRefused {
     #[error(
         "partition {partition}: a record at position {lost_to} was acknowledged, but the log ends at position {end} without \
-         it. Revealed draws could be dealt again, so the service does not start. Start with the newest copy of the \
+         it. Revealed random values could be used again, so the service does not start. Start with the newest copy of the \
          log. Without a copy, `serve --restored` accepts the loss and revokes all unused seals; the log records \
          the loss and the revocation"
     )]
@@ -49,9 +49,9 @@ pub enum StartRefused {
          only be voided", file.display()
     )]
     KeysMissing { partition: u32, file: PathBuf, keys: EpochNames, draws: u64, rounds: u64 },
-    #[error("cannot access the page that records the log's end: {0}")]
+    #[error("cannot access the page file, which records the log's end: {0}")]
     Page(String),
-    #[error("cannot access the mark that records the log's end, {}: {source}", path.display())]
+    #[error("cannot access the mark file {}, which records the log's end: {source}", path.display())]
     Mark { path: PathBuf, source: io::Error },
     #[error("cannot read the log: {0}")]
     Read(#[from] ReadError),

@@ -315,7 +315,9 @@ impl Service {
 fn pooled(options: &Options, before: &Pool, after: &Pool, sums: &Sums) -> Result<Pooled, Status> {
     let ppm = |pool: &Pool| pool.terms.as_ref().map_or(0, |terms| terms.contribution_ppm);
     let nano = |text: &str| {
-        text.parse::<Nano>().map_err(|_| Status::internal(format!("the pool's contributions are not a number: {text}")))
+        text.parse::<Nano>().map_err(|_| {
+            Status::internal(format!("the service reported contributions to the pool that are not a number: {text}"))
+        })
     };
     let active = |pool: &Pool| pool.status() == PoolStatus::Active;
     let check = match (active(before) && active(after) && ppm(before) == ppm(after), options.shared) {

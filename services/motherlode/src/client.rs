@@ -90,7 +90,7 @@ pub async fn whole_log(ledger: &mut LedgerServiceClient<Connection>) -> Result<V
         let held: Vec<_> = partitions.iter().map(|held| held.partition.to_string()).collect();
         let held = held.join(", ");
         return Err(Failure::found(format!(
-            "the log has {partition_count} partitions, and this process has loaded only {held}: with --target, name a process that has loaded all partitions"
+            "the log has {partition_count} partitions, and the called process has loaded only {held}: with --target, name a process that has loaded all partitions"
         )));
     }
     Ok(partitions)

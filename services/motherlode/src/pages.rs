@@ -22,7 +22,7 @@ fn describe(command: &mut Command, name: &str, depth: usize, text: &mut String) 
 fn the_reference_of_the_command_line_is_current() {
     let mut command = crate::cli::command().term_width(80);
     command.build();
-    let mut text = "# Command line\n\n`motherlode COMMAND --help` prints the same.\n".to_owned();
+    let mut text = "# Command line\n\n`motherlode COMMAND --help` prints the same text.\n".to_owned();
     describe(&mut command, "motherlode", 2, &mut text);
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(PAGE);
     if std::env::var_os(WRITE).is_some() {

@@ -98,8 +98,7 @@ impl Target {
         } else if has("CertificateRequired") || has("certificate required") {
             "The service requires a client certificate: name its files with --cert and --key".to_owned()
         } else if has("Expired") || has("expired") {
-            "The service's certificate has expired: the service needs a new one. Check the clock of this machine, too"
-                .to_owned()
+            "The service's certificate has expired: renew it, or correct the clock of this machine".to_owned()
         } else if has("NotValidYet") || has("not valid yet") {
             "The service's certificate is not valid yet: check the clock of this machine".to_owned()
         } else if has("lookup address") {

@@ -137,7 +137,10 @@ fn bet(round: &Round) -> Section {
         ("Jurisdiction", round.jurisdiction.clone()),
         (
             "Stake",
-            format!("{} {lines} x {} of {} {currency}{bought}", stake.lines, stake.coins_per_line, stake.coin_value),
+            format!(
+                "{} {lines}, coins per line: {}, coin value: {} {currency}{bought}",
+                stake.lines, stake.coins_per_line, stake.coin_value
+            ),
         ),
         ("Witch", companion.map_or_else(String::new, |name| format!("the {name}"))),
         ("Collection before the round", carried(info, &round.carried, &currency)),

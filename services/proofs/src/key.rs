@@ -19,13 +19,13 @@ pub enum KeyError {
     Name { path: PathBuf, found: String, wanted: String },
     #[error(
         "the log has records up to position {end}, and the key that signed this log is not in {}. Restore the key file. If \
-         the key file is lost, `serve --new-log-key` creates a new key; verifiers then treat the log as a new log",
+         it is lost, `serve --new-log-key` creates a new key; verifiers then treat the log as a new log",
         path.display()
     )]
     Missing { path: PathBuf, end: Position },
     #[error(
         "the checkpoint in {} was not signed with the key in {}. Restore the key that signed it. If that key is lost, \
-         `serve --new-log-key` signs with the key that is in the file now; verifiers then treat the log as a new log",
+         `serve --new-log-key` signs with the key in the file; verifiers then treat the log as a new log",
         checkpoint.display(), path.display()
     )]
     Other { path: PathBuf, checkpoint: PathBuf },

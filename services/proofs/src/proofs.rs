@@ -31,8 +31,8 @@ pub enum ProofsError {
     Name(#[from] Malformed),
     #[error(
         "proofs: {found}. Two versions of one log must never be signed, so the service does not start. Restore the signed log from a copy, a \
-         replica or the old disk. If no copy of the signed log exists, continue the log of this folder under a new key: move the key {} \
-         away{}. Then start once with `serve --restored --new-log-key`, which prevents a revealed draw from being dealt again", key.display(), if *named { ", and name a new key file in [proofs]" } else { "" }
+         replica or the old disk. If no copy of the signed log exists, continue the log of this folder under a new key: move the key file {} \
+         to another folder{}. Then start once with `serve --restored --new-log-key`, which revokes unused draws", key.display(), if *named { ", and name a new key file in [proofs]" } else { "" }
     )]
     Contradiction { found: Contradiction, key: PathBuf, named: bool },
     #[error("proofs: cannot open the Merkle tree in {}: {error}", folder.display())]
@@ -198,8 +198,8 @@ impl Partition {
         let failed_before = self.mark_failed.swap(written.is_err(), Ordering::Relaxed);
         if let (Err(error), false) = (written, failed_before) {
             let partition = self.ledger.partition();
-            tracing::warn!(partition, %error, "failed to write the mark file, which records the log's end: the next \
-                 start can detect lost records only with the page file in memory-backed storage");
+            tracing::warn!(partition, %error, "failed to write the mark file, which records the log's end: \
+                 after a restart of the machine, lost records may remain undetected");
         }
     }
 

@@ -64,7 +64,7 @@ fn verify_past(ledger: &Handle, size: Position, head: Hash, unread: Position) ->
         partition,
         from = size + 1,
         to,
-        "verifying the records after the last checkpoint; the service answers calls after this verification"
+        "verifying the records after the last checkpoint before answering calls"
     );
     let (mut at, mut head) = (size, head);
     while at < to {

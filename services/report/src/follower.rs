@@ -80,7 +80,7 @@ impl Follower {
             partition.ledger.follower_views().wake();
         };
         if let Err(error) = apart("reports", folding).await {
-            tracing::warn!(%error, "the separate thread that computes the reports of the existing log failed: \
+            tracing::warn!(%error, "the thread that computes the reports of the existing log failed: \
                  computing them in the background");
         }
     }

@@ -13,7 +13,7 @@ pub(crate) fn list(
 ) -> Result<wire::ListRefusalsResponse, Refusal> {
     let operator = fields::optional_id("operator_id", &request.operator_id)?;
     if !request.reason.is_empty() && Reason::from_name(&request.reason).is_none() {
-        return Err(Refusal::field("reason", "must be a reason of the errors reference"));
+        return Err(Refusal::field("reason", "must be a reason code, such as INVALID_FIELD"));
     }
     let is_wanted = |of: &RefusedCall| {
         caller.sees(&of.operator)

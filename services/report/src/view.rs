@@ -45,7 +45,7 @@ impl ReportView {
     /// checkpoints.
     pub(crate) fn open(ledger: &Handle, config: &Report) -> Arc<Self> {
         let read = read(ledger.follower_views(), config).unwrap_or_else(|error| {
-            tracing::warn!(%error, "cannot read the figures of the reports: computing the figures again from the whole log");
+            tracing::warn!(%error, "cannot read the figures of the reports: recomputing them from the whole log");
             None
         });
         let (position, figures) = read.unwrap_or_else(|| (0, Figures::new(config)));
@@ -70,7 +70,7 @@ impl ReportView {
     pub(crate) fn reset_damaged(&self) {
         if self.figures.read().significant.events.are_damaged() {
             tracing::warn!(
-                "the tables of significant events are damaged: computing the figures of the reports again \
+                "the tables of significant events are damaged: recomputing the figures of the reports \
                  from the log"
             );
             let mut figures = self.figures.write();

@@ -465,10 +465,10 @@ impl Config {
         let operators = !self.operators.is_empty() || self.role == Role::Console;
         self.console.check_exposure(operators, self.tls.is_some() || allowed.plaintext)?;
         let faults = [
-            (self.tls.is_none() && !allowed.plaintext, "without TLS, so calls are not encrypted", "plaintext"),
+            (self.tls.is_none() && !allowed.plaintext, "without TLS: calls are not encrypted", "plaintext"),
             (
                 self.operators.is_empty() && !allowed.anyone,
-                "without operators, so every caller has all permissions",
+                "without operators: every caller has all permissions",
                 "anyone",
             ),
         ];

@@ -106,15 +106,11 @@ impl Metrics {
         log("motherlode.log.writable", "1 while the log can be written; 0 otherwise.", |ledger| {
             ledger.writable().into()
         });
-        log(
-            "motherlode.log.records_unverified",
-            "Number of log records not yet verified since the start of the process.",
-            |ledger| {
-                let verification = ledger.verification();
-                let verification = verification.borrow();
-                verification.unread - verification.verified
-            },
-        );
+        log("motherlode.log.records_unverified", "Number of log records not yet verified since startup.", |ledger| {
+            let verification = ledger.verification();
+            let verification = verification.borrow();
+            verification.unread - verification.verified
+        });
         log(
             "motherlode.index.behind",
             "Number of commits whose index entries are not yet on disk.",
@@ -124,7 +120,7 @@ impl Metrics {
         log("motherlode.players.in_memory", "Number of players in memory.", Handle::players_in_memory);
         log(
             "motherlode.players.reloads",
-            "Number of players read again from files into memory since the start of the process.",
+            "Number of players reloaded into memory since startup.",
             Handle::player_reloads,
         );
         log("motherlode.queue.depth", "Number of proposals that wait for the partition's writer.", |ledger| {
@@ -208,15 +204,13 @@ impl Metrics {
             });
         });
         let observed = self.clone();
-        let what =
-            "Highest position sent to a copy of the whole log since the start of the process; 0 without such a copy.";
+        let what = "Highest position sent to a copy of the whole log since startup; 0 without such a copy.";
         gauge(meter, "motherlode.log.copied", what, move |seen| {
             observed.ledgers(|ledgers| {
                 written(ledgers, &mut |ledger, partition| seen.observe(ledger.copied(), &[partition]));
             });
         });
-        let what =
-            "Age of the oldest log record that was not sent to any copy of the whole log; 0 if every record was sent.";
+        let what = "Age of the oldest log record not sent to any copy of the whole log; 0 if all were sent.";
         self.ages(meter, "motherlode.log.copy_age", what, |ledger| match ledger.copied() {
             0 => None,
             copied => ledger.age_after(copied).ok(),
@@ -281,7 +275,7 @@ impl Metrics {
         let ages: [(&'static str, &'static str, Covered); 3] = [
             (
                 "motherlode.proofs.tree_age",
-                "Age of the oldest log record that is not yet in the Merkle tree; 0 if the tree is complete.",
+                "Age of the oldest log record not yet in the Merkle tree; 0 if the tree is complete.",
                 |of| Some(of.grown),
             ),
             (
@@ -329,7 +323,7 @@ impl Metrics {
         };
         counts("motherlode.rounds", "Rounds settled.", |counts| counts.rounds.clone(), "game");
         let significant = |counts: &Counts| counts.significant.clone();
-        counts("motherlode.significant_events", "Significant events (PL-22).", significant, "kind");
+        counts("motherlode.significant_events", "Number of significant events.", significant, "kind");
         let voids = |name, what, read: fn(VoidShare) -> u64| {
             let observed = self.clone();
             gauge(meter, name, what, move |seen| {
@@ -340,7 +334,7 @@ impl Metrics {
                 });
             });
         };
-        voids("motherlode.voids.today", "Number of rounds voided since midnight UTC (PL-38).", |share| share.voids);
+        voids("motherlode.voids.today", "Number of rounds voided since midnight UTC.", |share| share.voids);
         voids(
             "motherlode.voids.today_max",
             "Number of voids per day above which an alarm is raised.",
@@ -368,8 +362,8 @@ impl Metrics {
     fn pools(&self, meter: &Meter) {
         type Read = fn(&motherlode_state::PoolState) -> Nano;
         let figures: [(&'static str, &'static str, Read); 4] = [
-            ("motherlode.pool.increments.EUR", "Increments of the pool's running cycle (K).", |pool| pool.increments),
-            ("motherlode.pool.reserve.EUR", "Reserve (R).", |pool| pool.reserve),
+            ("motherlode.pool.increments.EUR", "Increments of the pool's current cycle.", |pool| pool.increments),
+            ("motherlode.pool.reserve.EUR", "Reserve of the pool.", |pool| pool.reserve),
             (
                 "motherlode.pool.contributions.EUR",
                 "Sum of all contributions to the pool, less returned contributions.",

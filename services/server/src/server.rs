@@ -121,7 +121,7 @@ impl Server {
             let mut serving = self.serving;
             let served = tokio::time::timeout(self.grace, &mut serving).await;
             if served.is_err() {
-                tracing::warn!("some response streams did not end before the deadline of the stop and were dropped");
+                tracing::warn!("some response streams did not end before the shutdown deadline and were dropped");
                 serving.abort();
             }
             self.tasks.stop().await;

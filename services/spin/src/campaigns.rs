@@ -232,7 +232,7 @@ fn refused_grant(grant: &wire::GrantCampaignRequest, refusal: Refusal) -> Result
 }
 
 fn no_players() -> Refusal {
-    Refusal::field("player_ids", format!("must be 1 to {GRANTED_PLAYERS_MAX} players"))
+    Refusal::field("player_ids", format!("must contain 1 to {GRANTED_PLAYERS_MAX} players"))
 }
 
 fn account(request: &wire::GrantCampaignsRequest, player: &str) -> Account {

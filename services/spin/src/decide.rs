@@ -310,7 +310,7 @@ fn pooled(state: &State, bet: &Bet, amount: Minor, rate: FxRate) -> Result<Optio
         return Err(Refusal::new(
             Reason::InvalidStake,
             format!(
-                "a coin of {} {currency} is worth more than the pool's base coin of {} EUR",
+                "a coin of {} {currency} is worth more than {} EUR, the highest coin value for this jackpot",
                 bet.coin_value, terms.base_coin
             ),
         ));

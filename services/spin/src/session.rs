@@ -263,8 +263,8 @@ impl Drop for SessionGuard {
                 let passed_ms = u32::try_from(registry.ledgers.ticks_ms().saturating_sub(now_ms)).unwrap_or(hold_ms);
                 let hold_ms = hold_ms.saturating_sub(passed_ms);
                 if let Err(error) = registry.log_end(&stream, id, hold_ms).await {
-                    tracing::warn!(%error, %stream, "failed to log that a game is held for a player: the hold applies \
-                         in this process only");
+                    tracing::warn!(%error, %stream, "failed to log that a disconnected player must wait before playing on: \
+                         only this process enforces the wait");
                 }
             });
         }

@@ -127,7 +127,7 @@ impl Store {
         run.ok_or_else(|| {
             ViewError::unusable(
                 &self.tables(),
-                "the tables listed in the checkpoint do not form the run named in the checkpoint",
+                "the tables listed in the checkpoint do not cover the positions stated in the checkpoint",
             )
         })
     }

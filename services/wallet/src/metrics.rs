@@ -20,13 +20,13 @@ impl Meters {
     pub(crate) fn new(operator: &str) -> Self {
         let meter = global::meter("motherlode");
         let calls = meter.u64_counter("motherlode.wallet.calls");
-        let calls = calls.with_description("Number of calls to operators' wallets, by outcome (PL-31).").build();
+        let calls = calls.with_description("Number of calls to operators' wallets, by outcome.").build();
         let duration = meter.u64_histogram("motherlode.wallet.call.duration").with_unit("ms");
         let duration = duration.with_description("Duration of a call to an operator's wallet.");
         let limits = [1_u32, 2, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500].map(Into::into);
         let duration = duration.with_boundaries(limits.to_vec()).build();
         let contradictions = meter.u64_counter("motherlode.wallet.contradictions");
-        let what = "Number of reported balances that contradict the wallet's answer, by operator (PL-31).";
+        let what = "Number of reported balances that contradict the wallet's answer, by operator.";
         let contradictions = contradictions.with_description(what).build();
         let meters = Self { operator: operator.to_owned(), calls, duration, contradictions };
         meters.contradictions.add(0, &meters.of_operator());

@@ -404,7 +404,7 @@ fn hold_call(
     (reason, code): (String, ReasonCode),
 ) -> Option<Proposal> {
     let transaction = due.transaction_id(stream, &ledger.restores());
-    tracing::error!(%stream, transaction, reason, code = code.as_str_name(), "the operator's wallet refused a call: the call is held until RetryWalletCalls");
+    tracing::error!(%stream, transaction, reason, code = code.as_str_name(), "the operator's wallet refused a call, which is held until RetryWalletCalls is called");
     let version = ledger.player(stream).ok()??.head.version;
     let request = InternalRequest::HoldCall { version }.to_string();
     let (request_id, currency, close) = (due.request_id.clone(), due.currency, due.close());

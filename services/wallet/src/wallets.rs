@@ -109,9 +109,11 @@ impl Wallets {
 }
 
 const GAUGES: [Gauge<OperatorWallet>; 4] = [
-    ("motherlode.wallet.circuit_open", "1 while the circuit of an operator's wallet is open; 0 otherwise.", |wallet| {
-        (wallet.left_ms() > 0).into()
-    }),
+    (
+        "motherlode.wallet.circuit_open",
+        "1 while the circuit breaker of an operator's wallet is open; 0 otherwise.",
+        |wallet| (wallet.left_ms() > 0).into(),
+    ),
     (
         "motherlode.wallet.bets_waiting",
         "Number of bets that wait for an operator's wallet.",
@@ -120,7 +122,7 @@ const GAUGES: [Gauge<OperatorWallet>; 4] = [
     ("motherlode.wallet.players_under_way", "Number of players with a pending debit or a due credit.", |wallet| {
         wallet.under_way().0
     }),
-    ("motherlode.wallet.players_overdue", "Number of players with an overdue debit or credit (PL-32).", |wallet| {
+    ("motherlode.wallet.players_overdue", "Number of players with an overdue debit or credit.", |wallet| {
         wallet.under_way().1
     }),
 ];
@@ -241,7 +243,7 @@ impl OperatorWallet {
 
     pub async fn send(&self, call: &Call, attempt: u32) -> Answer {
         let Some(leave) = self.breaker.lock().leave(self.now_ms()) else {
-            return Answer::Unknown { why: "the wallet's circuit is open".to_owned() };
+            return Answer::Unknown { why: "the wallet's circuit breaker is open".to_owned() };
         };
         let begun = Instant::now();
         let CheckedAnswer { answer, contradiction } = self.client.send(call, attempt).await;

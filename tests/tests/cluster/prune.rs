@@ -92,7 +92,7 @@ impl Installation {
         let (positions, digests) = (after("state at position "), after("digest  "));
         assert_eq!(positions.len(), PARTITIONS as usize, "{taken}");
         let audited = self.run(&["audit", copy.to_str().unwrap(), "--base", &positions.join(",")]);
-        assert!(audited.contains("equal to the base in the log"), "{audited}");
+        assert!(audited.contains("equal to the digest logged by `base take`"), "{audited}");
         for (partition, (position, digest)) in positions.iter().zip(&digests).enumerate() {
             let confirm = ["base", "confirm", position, digest, "--partition", &partition.to_string()];
             self.run(&[&confirm[..], &["--actor", "bob", "--target", &target]].concat());

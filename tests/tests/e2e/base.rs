@@ -58,7 +58,7 @@ async fn pl_37_a_base_is_confirmed_with_another_credential_after_the_audit_of_a_
 
     run(&["copy", "--from", from, "--to", to]).unwrap();
     let audited = run(&["audit", to, "--base", &positions.join(",")]).unwrap();
-    assert_eq!(audited.matches("equal to the base in the log").count(), 2, "{audited}");
+    assert_eq!(audited.matches("equal to the digest logged by `base take`").count(), 2, "{audited}");
     for (partition, (position, digest)) in (0..).zip(positions.iter().zip(&digests)) {
         assert!(audited.contains(digest), "{audited}");
         let partition: u32 = partition;

@@ -85,7 +85,11 @@ impl Played {
         let (position, digest) = (word_after(&taken, "state at position "), word_after(&taken, "digest  "));
         copy_folder(&data.join("index"), &played.path("base/index"));
         run(&["copy", "--from", text(&data), "--to", text(&copy)]).unwrap();
-        assert!(run(&["audit", text(&copy), "--base", position]).unwrap().contains("equal to the base in the log"));
+        assert!(
+            run(&["audit", text(&copy), "--base", position])
+                .unwrap()
+                .contains("equal to the digest logged by `base take`")
+        );
         run(&["base", "confirm", position, digest, "--actor", "bob", "--target", &target]).unwrap();
         (played, server)
     }
@@ -208,7 +212,7 @@ async fn pl_37_a_prune_needs_a_confirmed_base_and_an_undamaged_archive() {
     let empty = played.path("empty");
     fs::create_dir(&empty).unwrap();
     let nothing = run(&["prune", text(&data), "--archive", text(&empty), "--keep-days", "0"]).unwrap();
-    assert!(nothing.contains("archive: keep from position 1  decides"), "{nothing}");
+    assert!(nothing.contains("archive: keep records from position 1  decides"), "{nothing}");
     let archived = played.path("archive").join("0/segments");
     let kept = files(&archived);
     let (path, bytes) = kept.first_key_value().unwrap();

@@ -229,8 +229,8 @@ async fn pl_37_an_audit_from_the_base_and_one_through_the_archive_agree_at_the_e
     let (played, _) = pruned(60).await;
     let [data, base, archive] = [played.data(), played.path("base"), played.path("archive")];
     let audited = run(&["audit", text(&data), "--from-base", text(&base)]).unwrap();
-    let (believed, folded) = audited.split_once("  digest  ").unwrap();
-    assert!(believed.contains("believed  digest "), "{audited}");
+    let (base_line, folded) = audited.split_once("  digest  ").unwrap();
+    assert!(base_line.contains("base    digest "), "{audited}");
     let (digest, end) = folded.trim().split_once(" at position ").unwrap();
     let whole = run(&["audit", text(&data), "--archive", text(&archive), "--base", end]).unwrap();
     assert!(whole.contains(digest) && whole.contains("All checks passed."), "{digest}: {whole}");
@@ -246,7 +246,7 @@ async fn pl_37_an_audit_from_the_base_and_one_through_the_archive_agree_at_the_e
     let (other, _) = pruned(60).await;
     for forged in [other.path("base"), data.clone()] {
         let refused = run(&["audit", text(&data), "--from-base", text(&forged)]).unwrap_err();
-        assert!(refused.contains("the log confirms no base at position"), "{refused}");
+        assert!(refused.contains("no record of the log confirms the base at position"), "{refused}");
     }
     let checkpoints = base.join("index/0.views/checkpoints");
     for entry in fs::read_dir(&checkpoints).unwrap() {

@@ -92,7 +92,7 @@ async fn pl_37_a_pruned_log_on_jetstream_plays_on_and_needs_its_data_folder() {
     let (position, digest) = (word_after(&taken, "state at position "), word_after(&taken, "digest  "));
     service.on_log(&["copy", "--from", service.node.url(), "--to", text(&copy)]).unwrap();
     let audited = service.on_log(&["audit", service.node.url(), "--base", position]).unwrap();
-    assert!(audited.contains("equal to the base in the log"), "{audited}");
+    assert!(audited.contains("equal to the digest logged by `base take`"), "{audited}");
     player.play_rounds(&mut client, 50).await.unwrap();
     service.archive().unwrap();
     let refused = service.prune(&[]).unwrap_err();

@@ -295,7 +295,7 @@ async fn pl_27_the_reload_command_prints_the_applied_keys_and_a_refusal() {
     fs::write(&file, platform.clone() + &operator("acme", &[])).unwrap();
     let (code, text, _) = run();
     assert_eq!(code, Some(0));
-    assert!(text.starts_with("applied operators.acme\nconfiguration before "), "{text}");
+    assert!(text.starts_with("applied operators.acme\nconfiguration_sha256 before "), "{text}");
     fs::write(&file, "partitions = 2\n".to_owned() + &platform).unwrap();
     let (code, _, text) = run();
     assert_eq!(code, Some(1));

@@ -123,7 +123,7 @@ impl<'s> Transition<'s, '_> {
         for VoidReturn { operator, amount } in &mirrored.returns {
             if *amount <= Nano::ZERO {
                 return Err(Refused::BadReport {
-                    reason: "an amount that the mirror returns to an operator is not positive".to_owned(),
+                    reason: "an amount that is returned to an operator is not positive".to_owned(),
                 });
             }
             self.transfer(Account::Interpartition, Account::House(operator), Currency::EUR, *amount);

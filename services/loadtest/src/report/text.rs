@@ -14,7 +14,7 @@ impl fmt::Display for Report {
         match self.rate {
             None => writeln!(f, "closed loop")?,
             Some(rate) => {
-                writeln!(f, "{rate} rounds/s requested; a latency is measured from the time at which its round is due")?
+                writeln!(f, "{rate} rounds/s requested; latency is measured from each round's scheduled start")?
             }
         }
         writeln!(f, "\nlatency, ms {:>9} {:>9} {:>9} {:>9} {:>9}", "p50", "p90", "p99", "p99.9", "max")?;
@@ -26,7 +26,7 @@ impl fmt::Display for Report {
             let Reads { readers, pages, rounds, refused, failed } = self.reads;
             writeln!(
                 f,
-                "\nreaders     {readers}: {pages} pages, {rounds} rounds; {refused} requests refused, {failed} failed"
+                "\nreaders     {readers}: {pages} pages, {rounds} rounds read; {refused} requests refused, {failed} failed"
             )?;
         }
         for (who, cost) in [("\nservice     ", self.cost), ("client      ", self.client_cost)] {
@@ -67,7 +67,7 @@ impl Report {
         let books = &self.books;
         writeln!(
             f,
-            "balances    {} accounts, {} wrong, {} rounds open: {}",
+            "balances    {} accounts, {} with a wrong balance, {} rounds still open: {}",
             books.players,
             books.wrong_balances,
             books.open_rounds,

@@ -59,7 +59,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         let (records, head) = (end - before, hex(head));
         let _ = writeln!(
             text,
-            "  partition {partition}: {records} records archived; the partition ends at position {end}\n    head {head}"
+            "  partition {partition}: {records} records archived; the partition ends at position {end}\n    head hash {head}"
         );
         match signed {
             Some(size) => writeln!(text, "    archived the signed checkpoint of {size} records"),
@@ -162,7 +162,5 @@ fn open(from: &LogLocation, partition: u32, (after, head): (Position, Hash)) -> 
 /// The upload compares the checkpoint's root hash with the records; only `restore --key` verifies the signature.
 fn checkpoint(data: &Path, partition: u32) -> Result<Option<(Checkpoint, Note)>, Failure> {
     let read = Files::unverified_checkpoint(&motherlode_proofs::proofs_folder(data, partition));
-    read.map_err(|error| {
-        Failure::found(error).with_step("Start the service: it replaces a damaged checkpoint with a newly signed one")
-    })
+    read.map_err(|error| Failure::found(error).with_step("Start the service: it replaces a damaged checkpoint"))
 }

@@ -97,7 +97,7 @@ fn bases(args: &Show) -> Result<Vec<(u32, BaseTaken)>, Failure> {
 fn text((partition, base): &(u32, BaseTaken)) -> String {
     let BaseTaken { position, record_hash, form, digest, .. } = base;
     let mut text = format!("partition {partition}: state at position {position}, digest version {form}\n");
-    let _ = writeln!(text, "  digest  {}\n  record  {}", hex(digest), hex(record_hash));
+    let _ = writeln!(text, "  digest  {}\n  record hash  {}", hex(digest), hex(record_hash));
     text
 }
 
@@ -118,7 +118,7 @@ async fn take(args: &Take) -> Result<(), Failure> {
             async move { ledger.take_base(request).await }
         });
         let position = taken.await.map_err(|status| client::explain(&status))?.position;
-        say(&format!("{}  recorded as a base at position {position}\n", text(&(partition, base))))?;
+        say(&format!("{}  logged as a base by the record at position {position}\n", text(&(partition, base))))?;
     }
     Ok(())
 }

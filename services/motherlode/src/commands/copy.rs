@@ -74,7 +74,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         let records = end - before;
         let _ = write!(
             text,
-            "{records} records copied and read back; the partition ends at position {end}\n  head {}",
+            "{records} records copied and read back; the partition ends at position {end}\n  head hash {}",
             hex(head)
         );
     }

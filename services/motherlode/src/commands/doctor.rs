@@ -189,7 +189,7 @@ fn text(data: &Path, examined: &[Examined], folder: &[Finding]) -> String {
     for (partition, Examined { end, head, bytes, torn, signed, findings }) in examined.iter().enumerate() {
         let _ = writeln!(
             text,
-            "  partition {partition}: sound up to position {end}, {bytes} bytes of records\n    head {}",
+            "  partition {partition}: sound up to position {end}, {bytes} bytes of records\n    head hash {}",
             hex(head)
         );
         if let Some(size) = signed {

@@ -55,7 +55,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
             (made?, 1)
         }
         What::Show(Show { file, partitions }) => {
-            let step = "Name a key that `motherlode key new` or `serve` has made, such as proofs.key in the data folder of `serve`";
+            let step = "Name a key file created by `motherlode key new` or `serve`, such as proofs.key in the data folder of `serve`";
             (load(file).map_err(|error| Failure::unusable(error).with_step(step))?, *partitions)
         }
     };

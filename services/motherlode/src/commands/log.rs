@@ -123,7 +123,7 @@ fn verify(log: &LogLocation, partition: Option<u32>) -> Result<(), Failure> {
         }
         let of = if count > 1 { format!(" partition {partition}") } else { String::new() };
         let sound = format!("sound up to position {position}, {bytes} bytes of records");
-        let _ = write!(text, "{log}{of}: {sound}\n  head {}\n", hex(&head));
+        let _ = write!(text, "{log}{of}: {sound}\n  head hash {}\n", hex(&head));
     }
     say(&text)
 }
@@ -162,7 +162,7 @@ fn in_words(event: &Told) -> String {
 fn whole(record: &Record) -> Result<String, Failure> {
     let logged = logged(record)?;
     let mut text = format!(
-        "{}\n  {} bytes, hash {}\n  previous {}\n",
+        "{}\n  {} bytes, hash {}\n  previous hash {}\n",
         line(&logged),
         record.bytes.len(),
         hex(&hash(&record.bytes)),

@@ -212,7 +212,7 @@ fn log_step(error: &LogError) -> &'static str {
         LogError::Folder { source: OpenError::Scan(ScanError::Damaged(_)), .. } => DAMAGED,
         LogError::Folder { source: OpenError::Locked { .. }, .. } | LogError::Stream(StreamError::Unsafe(_)) => "",
         LogError::Folder { .. } | LogError::List { .. } | LogError::Index { .. } => {
-            "Name a folder that contains a log, or where one can be created, and that this user may write"
+            "Name a folder that this user may write, and that contains a log or is empty"
         }
         LogError::Partitions { .. } => {
             "Set the number of partitions with which the log was created (--partitions), or name another folder (--data)"

@@ -80,7 +80,7 @@ fn from_log(args: &Args, data: &Path) -> Result<String, Failure> {
     };
     let key = of_partition(&key, partition).map_err(Failure::unusable)?;
     let folder = proofs_folder(data, partition);
-    let step = "Serve the folder once: `serve` rebuilds a missing or damaged checkpoint from the log";
+    let step = "Run `serve` on this folder once: it rebuilds a missing or damaged checkpoint";
     let signed = Files::restored_checkpoint(&folder, &key).map_err(|error| Failure::found(error).with_step(step))?;
     let Some((checkpoint, note)) = signed else {
         let what = format!("{} contains no signed checkpoint", folder.display());

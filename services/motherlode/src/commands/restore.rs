@@ -288,7 +288,7 @@ fn text(args: &Args, archive: &Archive, restored: &[Restored]) -> String {
     for (partition, Restored { end, head, segments, signed, .. }) in restored.iter().enumerate() {
         let _ = writeln!(
             text,
-            "  partition {partition}: verified {end} records in {segments} segments\n    head {}",
+            "  partition {partition}: verified {end} records in {segments} segments\n    head hash {}",
             hex(head)
         );
         let _ = match (signed, &args.key) {
@@ -297,7 +297,7 @@ fn text(args: &Args, archive: &Archive, restored: &[Restored]) -> String {
             }
             (Some(signed), None) => writeln!(
                 text,
-                "    checkpoint of {} for {} records: signature not verified without --key",
+                "    checkpoint of {} for {} records: without --key, its signature is not verified",
                 signed.origin, signed.size
             ),
             (None, _) => writeln!(text, "    no signed checkpoint"),

@@ -115,13 +115,13 @@ fn line(open: &OpenRound, now: Duration) -> String {
     let left =
         left.map_or("stays open until the player chooses".to_owned(), |left| format!("resolved in {}", hours(left)));
     format!(
-        "{}  {} bet {}, win {}, awaits {} for {}; {left}\n",
+        "{}  {} bet {}, win {}, has waited {} for {}; {left}\n",
         round.round_id,
         round.game,
         of(&round.bet),
         of(&round.win),
-        awaited(&round),
         hours(waited),
+        awaited(&round),
     )
 }
 
@@ -175,7 +175,8 @@ mod tests {
         };
         let mut open = OpenRound { round: Some(round), resolve_time: at(10_000 + 120 * 3600) };
         let now = Duration::from_secs(10_000 + 3 * 3600 + 20 * 60);
-        let waits = "demo/alice/7  mystery-elves bet 7.00 EUR, win 1,234.56 EUR, awaits the gamble for 3 h 20 min; ";
+        let waits =
+            "demo/alice/7  mystery-elves bet 7.00 EUR, win 1,234.56 EUR, has waited 3 h 20 min for the gamble; ";
         assert_eq!(line(&open, now), format!("{waits}resolved in 116 h 40 min\n"));
         open.resolve_time = None;
         assert_eq!(line(&open, now), format!("{waits}stays open until the player chooses\n"));

@@ -84,8 +84,7 @@ fn checks(proven: &Proven, key: &VerifierKey, policy: Option<&Policy>) -> String
     say(
         "signature",
         format!("{} signed a log of {} records, root {}", key.name(), checkpoint.size, hex(&checkpoint.root)),
-        "assumes that Ed25519 signatures cannot be forged, and that this is the log's key: compare it with a copy from a \
-         source you trust",
+        "assumes that Ed25519 signatures cannot be forged, and that this is the log's key: compare it with a trusted copy",
     );
     match policy {
         None => say(
@@ -141,8 +140,8 @@ fn checks(proven: &Proven, key: &VerifierKey, policy: Option<&Policy>) -> String
     let model = hex(&replayed.view.started.model_hash);
     say("steps", found, &format!("assumes that this program plays the game correctly, with model {model}"));
     let (is_shown, each) = seals(proven);
-    let rests = "assumes that SHA-256 has no collisions, and that you received the seal before the request: compare the \
-         seal with the earlier answer that contained it";
+    let rests = "assumes that SHA-256 has no collisions, and that you received the seal before the request: compare it \
+         with the earlier answer";
     let mut lines = each.iter();
     if let Some(first) = lines.next() {
         text.push_str(&format!("  seals      {first}\n"));
@@ -151,11 +150,13 @@ fn checks(proven: &Proven, key: &VerifierKey, policy: Option<&Policy>) -> String
     }
     text.push_str("  not shown  ");
     if !is_shown {
-        text.push_str("whether each draw was sealed before its request;\n             ");
+        text.push_str(
+            "the proof does not show whether each draw was sealed before the request that used it;\n             ",
+        );
     }
     text.push_str(
-        "later changes, such as a void; a pool's payment for a hit; whether the player's figures at the start of the round\n\
-        \x20            match the earlier rounds, and whether a draw was skipped (`audit` checks all of these)\n",
+        "no proof shows later changes, such as a void; the payment of a jackpot; whether the player's collection at the\n\
+        \x20            start of the round matches the earlier rounds; whether a draw was skipped (`audit` checks all of these)\n",
     );
     text
 }

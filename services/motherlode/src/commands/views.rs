@@ -31,7 +31,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         let options = Options { snapshot_commits: 1, ..Options::default() };
         let recovered = Recovered::recover(number, reader, end, &index_folder(to, number), &options);
         recovered.map_err(Failure::found)?.close();
-        say(&format!("partition {number}: views up to position {}\n", end.position))?;
+        say(&format!("partition {number}: wrote the views up to position {}\n", end.position))?;
     }
     Ok(())
 }

@@ -33,7 +33,8 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     }
     if let Some(other) = args.logs.iter().find(|key| key.kind() != KeyKind::Log) {
         let what = format!("{other} is a witness's key, not a log's key");
-        return Err(Failure::unusable(what).with_step("`motherlode key show` prints the key of a log's proofs.key"));
+        return Err(Failure::unusable(what)
+            .with_step("`motherlode key show` prints the public key of a log from its proofs.key"));
     }
     let verifier = key.verifier().to_string();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::found)?;

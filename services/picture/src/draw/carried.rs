@@ -71,10 +71,10 @@ pub(super) fn changes(game: &GameInfo, figures: &[CarriedFigure], currency: &str
         }
         if let Some(name) = key.strip_suffix("_micros").and_then(of_colour) {
             let sum = CoinValue(u64::try_from(*value).unwrap_or_default());
-            return format!("sum of the coin values of the {name}s: {sum} {currency}");
+            return format!("sum of the coin values at which the {name}s were collected: {sum} {currency}");
         }
         if let Some(name) = key.strip_suffix("_gifted").and_then(of_colour) {
-            return format!("{value} of the {name}s were a gift");
+            return format!("number of {name}s from the new player's gift: {value}");
         }
         let potion = usize::try_from(*value).ok().and_then(|place| place.checked_sub(1));
         let potion = potion.and_then(|place| collected.get(place)).map(|at| window::name(game, *at));
@@ -82,8 +82,8 @@ pub(super) fn changes(game: &GameInfo, figures: &[CarriedFigure], currency: &str
             return format!("the {name}");
         }
         match (key.as_str(), potion) {
-            ("given", _) if *value > 0 => "the new player's gift is given".to_owned(),
-            ("given", _) => "the new player's gift is not given yet".to_owned(),
+            ("given", _) if *value > 0 => "the new player's gift of crystals: received".to_owned(),
+            ("given", _) => "the new player's gift of crystals: not received yet".to_owned(),
             ("potion_1", potion) => format!("potion slot 1: {}", potion.unwrap_or("empty".to_owned())),
             ("potion_2", potion) => format!("potion slot 2: {}", potion.unwrap_or("empty".to_owned())),
             ("unlocked", _) => {

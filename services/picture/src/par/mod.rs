@@ -136,7 +136,7 @@ fn code(key: &str) -> Markup {
 
 fn tiles(game: &dyn Game, par: &Par) -> Markup {
     let tile = |figure: String, says: &str| html! { div.tile { b { (figure) } span { (says) } } };
-    let hits = format!("of paid spins win, {}", once_in(&par.hit_frequency, 2));
+    let hits = format!("share of paid spins that win, {}", once_in(&par.hit_frequency, 2));
     let highest = format!("highest win of one paid spin of the reels, {} spins", once_in(&par.max_win_probability, 0));
     let return_says = match game.info().jackpot {
         true => "return to player, without the jackpot's increments",
@@ -238,9 +238,10 @@ fn volatility(game: &dyn Game, stake: &Stake, par: &Par) -> Markup {
         ),
         ("its chance", chance(&par.max_win_probability).render()),
     ]);
-    let says = "Range of a session's return over N rounds: the exact return without the jackpot ± z σ / √N, at least 0; from dark to \
-                light, 90, 95 and 99 % of sessions. σ includes features, but not jackpot and gamble. This is the normal approximation: below about ten \
-                thousand rounds the true distribution is skewed, with most sessions below the mean and few far above.";
+    let says = "Range of the mean return of a session of N rounds, by the normal approximation: the exact return without the jackpot \
+                ± z σ / √N, at least 0. The shades from dark to light include 90, 95 and 99 % of sessions. σ is the standard deviation \
+                of a round's win without jackpot and gamble; z is the factor in the table's head. Below about ten thousand rounds, \
+                most sessions are below the mean and few are far above it.";
     let head = ["rounds", "standard error", narrowest, middle, widest];
     let inner = html! {
         (spread)

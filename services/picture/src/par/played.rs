@@ -36,14 +36,14 @@ impl Played {
         let (mean, sigmas) = self.mean(par);
         let before = match self.carries {
             true => {
-                "  The simulated players first play uncounted rounds, because the exact return is that of the long run, not of a new player."
+                "  Each simulated player first plays uncounted rounds, because the exact return is a long-term average, not that of a new player."
             }
             false => "",
         };
         let says = format!(
             "This section is a simulation, not exact: {} rounds through the code that serves players, from the fixed seed {}. \
-             Features are played; the jackpot and the gamble are not.{before} The simulated return is {:.4} %, {sigmas:+.2} standard errors from the \
-             exact {}; the highest simulated win of a whole round was {} bets. This command repeats the simulation:",
+             They include features, but not the jackpot and the gamble.{before} The simulated return is {:.4} %, {sigmas:+.2} standard errors from the \
+             exact return of {}; the highest simulated win of a whole round was {} bets. This command repeats the simulation:",
             grouped(&tally.rounds.to_string()),
             hex(&self.seed),
             mean * 100.0,

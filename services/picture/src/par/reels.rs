@@ -114,7 +114,7 @@ fn strips(info: &GameInfo, set: &ReelSet) -> Markup {
         let on = |strip: &Vec<u8>| strip.get(stop).map_or_else(String::new, |symbol| symbol_name(info, *symbol));
         [stop.render()].into_iter().chain(set.strips.iter().map(|strip| on(strip).render())).collect()
     });
-    let says = "A strip is a ring; the symbol at a stop is in the window's top row, and the next symbols of the strip are below it.";
+    let says = "A strip is a ring. A reel shows its stop's symbol in the top row, and the next symbols below.";
     html! { details { summary { "The strips, stop by stop" } (note(says)) (table(&head, rows)) } }
 }
 
@@ -139,7 +139,7 @@ fn combinations(info: &GameInfo, set: &ReelSet) -> Markup {
              these reels."
         }
         false => {
-            "Chance: on one line, or in the window for symbols that count anywhere. Return: expected win divided by \
+            "Chance: on one line, or in all visible positions for symbols that count anywhere. Return: expected win divided by \
              the bet of a spin on these reels."
         }
     };

@@ -9,8 +9,8 @@ use std::fmt;
 
 pub const PLACES: usize = 9;
 pub const PERCENT_PLACES: usize = PLACES - 2;
-pub const ROUNDING: &str = "returns and frequencies: 9 places; chances and rates: 18 places, or more for nine significant \
-                        digits; bets: 6 places; rounded half to even, except rtp_parts, which are rounded by the \
+pub const ROUNDING: &str = "decimal places: 9 for returns and frequencies; 18 for chances and rates, or more for nine significant \
+                        digits; 6 for bets. Figures are rounded half to even, except rtp_parts, which are rounded by the \
                         largest remainders so that they add up to rtp";
 
 #[derive(Debug, Serialize)]
@@ -29,7 +29,10 @@ impl fmt::Display for StakeReport {
         let Self { lines, coins_per_line, coin_value, buy_feature, bet_coins, ways } = self;
         match ways {
             true => write!(f, "{bet_coins} coins of {coin_value} per spin")?,
-            false => write!(f, "{lines} lines x {coins_per_line} of {coin_value}, {bet_coins} coins per spin")?,
+            false => write!(
+                f,
+                "{lines} lines, {coins_per_line} coins per line, coin value {coin_value}, {bet_coins} coins per spin"
+            )?,
         }
         f.write_str(if *buy_feature { ", feature bought" } else { "" })
     }
@@ -58,9 +61,9 @@ pub struct CashReport {
     pub mixed_at_most: String,
 }
 
-pub const CASH_PROOF: &str = "wins are whole coins, so a coin of whole minor units needs no rounding, and the return in \
-     cash equals the return in coins; for other coins, the effect of rounding, half to even, is computed over all possible \
-     windows, at a constant coin value";
+pub const CASH_PROOF: &str = "wins are whole coins, so for a coin of whole minor units, the return in cash equals the \
+     return in coins; for other coins, the effect of rounding half to even is computed over all possible windows of \
+     symbols, at a constant coin value";
 
 /// Key of the return from the jackpot's increments, which [`Par::rtp`] does not include.
 pub const INCREMENTS: &str = "jackpot_increments";

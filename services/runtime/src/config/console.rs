@@ -63,7 +63,7 @@ impl Console {
             (true, true) => Ok(()),
             (false, _) => Err(ConfigError::OpenConsole { listen }),
             (true, false) => {
-                Err(ConfigError::Exposed { listen, how: "without TLS, so pages are not encrypted", key: "plaintext" })
+                Err(ConfigError::Exposed { listen, how: "without TLS: pages are not encrypted", key: "plaintext" })
             }
         }
     }

@@ -165,10 +165,10 @@ pub(super) fn check(operators: &[Operator], client_certificates: bool) -> Result
         match (operator.wallet, &operator.seamless) {
             (WalletKind::Seamless, None) => return refuse(operator, "wallet = \"seamless\" needs operators.seamless"),
             (_, Some(_)) if operator.id == PLATFORM => {
-                return refuse(operator, "has no players, so it cannot have a wallet");
+                return refuse(operator, "the platform has no players, so it cannot have a wallet");
             }
             (_, Some(wallet)) if wallet.answer_ms_max == 0 || wallet.bets_max == 0 || wallet.credits_max == 0 => {
-                return refuse(operator, "answer_ms_max, bets_max and credits_max of its wallet must be above 0");
+                return refuse(operator, "answer_ms_max, bets_max and credits_max of the wallet must be above 0");
             }
             (_, Some(wallet)) if !wallet.is_private() => {
                 return refuse(operator, "plain http is only for a wallet on this machine; use https");
@@ -218,7 +218,7 @@ impl Credential {
 fn check_served(operators: &[Operator], own: &Operator, credential: &Credential) -> Result<(), &'static str> {
     let served = &credential.operators;
     if served.iter().collect::<BTreeSet<_>>().len() < served.len() || served.contains(&own.id) {
-        return Err("a credential's operators must be other than its own operator, and it must list each once");
+        return Err("a credential's operators must not include its own operator or any operator twice");
     }
     if credential.serves(own).any(|id| id == PLATFORM) && !served.is_empty() {
         return Err(

@@ -126,7 +126,7 @@ impl LedgerTargets {
         let elsewhere = !self.write_partitions.is_empty()
             && (0..partitions).any(|partition| !self.write_partitions.contains(&partition));
         if elsewhere && self.targets.is_empty() {
-            return fault("targets must name the processes that write the partitions that this process does not write");
+            return fault("targets must name the processes that write the other partitions");
         }
         if !role.has_log() && self.targets.is_empty() {
             return fault("targets must name the processes that write the log, because this role has no log");

@@ -151,7 +151,7 @@ impl Seamless {
     #[must_use]
     pub fn mismatch(&self) -> Option<&'static str> {
         if [&self.provider, &self.brand].into_iter().flatten().any(|name| !is_text(name, 64)) {
-            return Some("provider and brand of its wallet must be 1 to 64 visible characters");
+            return Some("provider and brand of the wallet must each be 1 to 64 visible characters");
         }
         match (self.protocol, &self.token_file, &self.signing_key_file) {
             (WalletProtocol::Grpc, _, Some(_)) => {

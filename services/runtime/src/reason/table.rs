@@ -77,7 +77,7 @@ reasons! {
         /// The number of the operator's open log streams is at its limit (`streams_max`). End one.
         FollowersMax = "FOLLOWERS_MAX", ResourceExhausted, AfterChange;
     }
-    "Form of a request" {
+    "Request format, deadline and id" {
         /// The bytes cannot be decoded as the method's message.
         MessageMalformed = "MESSAGE_MALFORMED", InvalidArgument, Never;
         /// The message is longer than `limits.message_bytes_max`.

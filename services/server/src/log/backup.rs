@@ -27,7 +27,7 @@ pub enum BackupError {
     Open { folder: PathBuf, source: OpenError },
     #[error(transparent)]
     Read(#[from] ReadError),
-    #[error("the copy's last record cannot be found: restore the copy, or start a new one in another folder")]
+    #[error("the copy's last record cannot be found: restore the copy, or start a copy in another folder")]
     NoLast,
     #[error(transparent)]
     Malformed(#[from] Malformed),

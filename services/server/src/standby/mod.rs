@@ -240,7 +240,7 @@ async fn leave(presence: Option<&Presence>) {
 async fn closed(leaving: Option<JoinHandle<Result<(), ServeError>>>) -> Result<(), ServeError> {
     match leaving {
         Some(leaving) => leaving.await.unwrap_or_else(|error| {
-            tracing::error!(%error, "a panic interrupted the stop of the server");
+            tracing::error!(%error, "a panic interrupted the server's shutdown");
             Ok(())
         }),
         None => Ok(()),

@@ -39,7 +39,10 @@ async fn late_answer_after_client_timeout(kit: &mut Kit) -> Result<(), Skip> {
         let before = kit.balance().await;
         let debit = kit.debit(100);
         let answered = timeout(Duration::from_millis(wait), kit.client.ask(&debit, 1)).await.is_ok();
-        kit.note(format!("{}: the call was aborted after {wait} ms; answered before: {answered}", described(&debit)));
+        kit.note(format!(
+            "{}: the call was aborted after {wait} ms; the wallet answered before: {answered}",
+            described(&debit)
+        ));
         settle(kit, &debit, before).await;
     }
     Ok(())
@@ -62,7 +65,7 @@ async fn connection_cut_before_answer(kit: &mut Kit) -> Result<(), Skip> {
         let answered = timeout(Duration::from_millis(wait), client.ask(&debit, 1)).await.is_ok();
         drop(client);
         kit.note(format!(
-            "{}: the connection was closed after {wait} ms; answered before: {answered}",
+            "{}: the connection was closed after {wait} ms; the wallet answered before: {answered}",
             described(&debit)
         ));
         settle(kit, &debit, before).await;
@@ -103,7 +106,7 @@ async fn unknown_field_ignored(kit: &mut Kit) -> Result<(), Skip> {
         Some(json) => json_with_more(json, &debit).await,
         None => grpc_with_more(kit, &debit).await,
     };
-    let line = format!("{} with an unknown field: {answer:?}", described(&debit));
+    let line = format!("{} with an unknown field was answered with {answer:?}", described(&debit));
     if answer != Ok(Outcome::Done) {
         kit.fault(line.clone());
     } else {

@@ -18,8 +18,9 @@ struct FromBase {
 
 pub(super) fn run(args: &Args, data: &Path, local: &LocalLog) -> Result<(), Failure> {
     let copied = tempfile::tempdir().map_err(Failure::found)?;
-    copy(&data.join("index"), &copied.path().join("index"))
-        .map_err(|error| Failure::unreadable(data, &error, "Name a folder with the index of the base"))?;
+    copy(&data.join("index"), &copied.path().join("index")).map_err(|error| {
+        Failure::unreadable(data, &error, "With --from-base, name a folder whose index/ has the snapshot of the base")
+    })?;
     let folded = (HOME..local.partitions()).map(|partition| fold(local, partition, copied.path()));
     let folded = folded.collect::<Result<Vec<_>, _>>()?;
     say(&match args.format {
@@ -33,7 +34,11 @@ pub(super) fn run(args: &Args, data: &Path, local: &LocalLog) -> Result<(), Fail
 fn fold(local: &LocalLog, partition: u32, copied: &Path) -> Result<FromBase, Failure> {
     let index = index_folder(copied, partition);
     let snapshot = || {
-        let none = || Failure::unusable(format!("partition {partition}: the index has no snapshot of this version"));
+        let none = || {
+            Failure::unusable(format!(
+                "partition {partition}: the index has no snapshot made by this version of motherlode"
+            ))
+        };
         base(&index, partition).map_err(Failure::unusable)?.ok_or_else(none)
     };
     let store = SegmentStore::open_unchanged(&local.log(partition), partition, motherlode_log::Options::default());
@@ -42,7 +47,7 @@ fn fold(local: &LocalLog, partition: u32, copied: &Path) -> Result<FromBase, Fai
     if !is_confirmed(&store, &base)? {
         let BaseTaken { position, digest, .. } = &base;
         let what = format!(
-            "partition {partition}: the log confirms no base at position {position} with the digest {}",
+            "partition {partition}: no record of the log confirms the base at position {position} with the digest {}",
             hex(digest)
         );
         return Err(Failure::found(what));
@@ -55,9 +60,7 @@ fn fold(local: &LocalLog, partition: u32, copied: &Path) -> Result<FromBase, Fai
     let end = snapshot()?;
     match end.position == head.position {
         true => Ok(FromBase { partition, base, end }),
-        false => {
-            Err(Failure::found(format!("partition {partition}: no snapshot at the end of the log could be written")))
-        }
+        false => Err(Failure::found(format!("partition {partition}: cannot write a snapshot of the log's end"))),
     }
 }
 
@@ -86,7 +89,7 @@ impl FromBase {
     fn text(&self) -> String {
         let Self { partition, base, end } = self;
         format!(
-            "Log of partition {partition}, from its base; outcomes were not recomputed\n  believed  digest {} at position {}\n  \
+            "Log of partition {partition}, replayed from its base; outcomes were not recomputed\n  base    digest {} at position {}\n  \
              digest  {} at position {}\n",
             hex(&base.digest),
             base.position,

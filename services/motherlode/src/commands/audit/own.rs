@@ -31,7 +31,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
 
 pub(super) fn digest_text(digest: &Digest) -> String {
     let Digest { operator, records, position, digest } = digest;
-    format!("Records of {operator}: {records} up to log position {position}\n  digest  {}\n", hex(digest))
+    format!("Operator {operator}: {records} records up to log position {position}\n  digest  {}\n", hex(digest))
 }
 
 pub(super) fn digest_json(digest: &Digest) -> Value {
@@ -45,7 +45,7 @@ fn text(report: &CopyReport) -> String {
     }
     let sum = |figure: fn(&Return) -> u64| report.returns.iter().map(figure).sum::<u64>();
     let mut text = format!(
-        "Copy of partition {}\n{}  head    {} (of the copy)\n\n",
+        "Copy of partition {}\n{}  head hash of the copy  {}\n\n",
         report.partition,
         digest_text(&report.digest),
         hex(&report.head)

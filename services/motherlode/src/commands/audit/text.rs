@@ -23,7 +23,7 @@ pub(super) fn text(whole: &Whole) -> String {
             }
             if partitions.len() > 1 {
                 lines.extend(section("Between partitions"));
-                lines.push(row("amount in transit between partitions (copied records match)", &eur(*in_transit)));
+                lines.push(row("amount sent by one partition and not yet received by another", &eur(*in_transit)));
             }
             lines.extend(draws(&whole.seals(), whole.sealed()));
             lines.extend(waiting(partitions));
@@ -52,7 +52,7 @@ fn log(report: &Report) -> Vec<String> {
     let sum = |figure: fn(&Return) -> u64| count(returns.iter().map(figure).sum::<u64>());
     let mut lines = vec![
         format!("Log of partition {partition}: verified to position {}", count(position)),
-        format!("  head  {}", hex(head)),
+        format!("  head hash  {}", hex(head)),
         format!("  tail  {}", of_tail(tail)),
     ];
     lines.push(match index {
@@ -66,7 +66,11 @@ fn log(report: &Report) -> Vec<String> {
         Comparison::NotCompared { why } => format!("  index not compared: {why}"),
     });
     if let Some(base) = &report.base {
-        let logged = if base.is_logged { "equal to the base in the log" } else { "no such base in the log" };
+        let logged = if base.is_logged {
+            "equal to the digest logged by `base take`"
+        } else {
+            "the log has no such digest from `base take`"
+        };
         lines.push(format!(
             "  digest of the state at position {}, digest version {}: {logged}",
             count(base.position),
@@ -86,7 +90,7 @@ fn log(report: &Report) -> Vec<String> {
         row("players", &count(books.players().count())),
         row("rounds", &sum(|of| of.rounds)),
         row("steps, each recomputed; all bytes match the log", &sum(|of| of.steps)),
-        row("spins, free spins included", &sum(|of| of.spins)),
+        row("spins, including free spins", &sum(|of| of.spins)),
     ]);
     lines
 }
@@ -95,7 +99,7 @@ fn of_tail(tail: &Tail) -> String {
     match tail {
         Tail::Clean => "clean".to_owned(),
         Tail::Torn { file, offset, bytes } => {
-            format!("{bytes} bytes of an unacknowledged append, in {} at byte {offset}", file.display())
+            format!("{bytes} bytes of an unacknowledged append, from byte {offset} of {}", file.display())
         }
     }
 }
@@ -110,7 +114,8 @@ fn played(played: &[Return], voids: &PerCurrency<Voids>) -> Vec<String> {
         let of = played.iter().filter(|of| of.currency == currency);
         let (free, promoted) = of.fold((0, 0), |(rounds, bets), of| (rounds + of.free, bets + of.free_bets));
         if free > 0 {
-            lines.push(row(&format!("including bets of {} free rounds", count(free)), &money(promoted, currency)));
+            lines
+                .push(row(&format!("bets of {} free rounds, included above", count(free)), &money(promoted, currency)));
         }
         let voids = voids.get(currency).copied().unwrap_or_default();
         if voids.rounds > 0 {
@@ -172,11 +177,11 @@ fn statement(report: &Report, pool: &PoolState, partitions: usize) -> Vec<String
     let waiting = to_be_pooled(report, &pool.name, partitions);
     lines.extend([
         row("contributions", &eur(pool.contributions)),
-        row("H, seed money from the house", &eur(pool.house_funding)),
+        row("seed money from the house", &eur(pool.house_funding)),
         row("paid", &eur(pool.paid)),
-        row("K, increments of the cycle", &eur(pool.increments)),
-        row("R, reserve", &eur(pool.reserve)),
-        row("P, the base pool", &eur(pool.base())),
+        row("increments of the current cycle", &eur(pool.increments)),
+        row("reserve", &eur(pool.reserve)),
+        row("base pool (seed and increments)", &eur(pool.base())),
         row("contributions not yet in the pool", &eur(waiting)),
     ]);
     let plain = |figure: Nano| grouped(&figure.to_string());
@@ -197,7 +202,11 @@ fn statement(report: &Report, pool: &PoolState, partitions: usize) -> Vec<String
 fn award(award: &Award) -> String {
     let share = if award.collision { ", in the same refresh interval as the previous hit" } else { "" };
     let who = format!("{} round {}", award.stream, award.round);
-    format!("  award of the hit at {}: {} to {who}{share}", award.hit, money(award.amount.0.into(), award.currency))
+    format!(
+        "  award for the jackpot hit at position {}: {} to {who}{share}",
+        award.hit,
+        money(award.amount.0.into(), award.currency)
+    )
 }
 
 fn waiting(partitions: &[Report]) -> Vec<String> {
@@ -205,7 +214,7 @@ fn waiting(partitions: &[Report]) -> Vec<String> {
     let unpaid: Vec<_> = books().flat_map(|books| books.unpaid_awards()).collect();
     let unpaid_lines = unpaid.iter().map(|(_, hit, award)| {
         let amount = money(award.amount.0.into(), award.currency);
-        format!("  unpaid: {amount} to {}, round {}, hit at position {hit}", award.stream, award.round)
+        format!("  unpaid award: {amount} to {}, round {}, hit at position {hit}", award.stream, award.round)
     });
     let players = books().flat_map(|books| books.players());
     let open: Vec<_> = players
@@ -215,7 +224,7 @@ fn waiting(partitions: &[Report]) -> Vec<String> {
         let started = &open.started;
         let bet = money(started.bet.0.into(), started.currency);
         format!(
-            "  open: {operator}/{player}/{} of {}, bet {bet}, since position {}",
+            "  open round: {operator}/{player}/{} of the game {}, bet {bet}, opened at position {}",
             started.round, started.game, open.opened_at
         )
     });

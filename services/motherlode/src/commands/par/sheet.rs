@@ -37,7 +37,12 @@ pub(super) fn text(game: &dyn Game, stake: &Stake, par: &Par, played: &Played) -
 fn head(game: &dyn Game, stake: &Stake, par: &Par) -> Vec<String> {
     let mut lines = vec![
         format!("{}: PAR sheet", game.info().title),
-        format!("rules {} of {}, model {}", par.rules_version, game.rules_date(), hex(&par.model_hash[..8])),
+        format!(
+            "rules version {} of {}, model hash {}",
+            par.rules_version,
+            game.rules_date(),
+            hex(&par.model_hash[..8])
+        ),
         StakeReport::new(game, stake, par).to_string(),
     ];
     lines.extend(wrapped(&format!("exactness: {}", par.exactness), ROW_WIDTH));
@@ -77,10 +82,10 @@ fn returned(info: &GameInfo, par: &Par) -> Vec<String> {
     let whole = percent(&par.rtp, PERCENT_PLACES);
     if info.jackpot {
         lines.extend([
-            row("without the jackpot", &percent(&par.rtp_without_jackpot, PERCENT_PLACES)),
+            row("return without the jackpot", &percent(&par.rtp_without_jackpot, PERCENT_PLACES)),
             row("RETURN without the jackpot's increments", &whole),
             row("the jackpot's increments at the coin value above", &percent(&par.part(INCREMENTS), PERCENT_PLACES)),
-            row("with the jackpot's increments", &percent(&par.rtp_with_increments(), PERCENT_PLACES)),
+            row("return with the jackpot's increments", &percent(&par.rtp_with_increments(), PERCENT_PLACES)),
         ]);
         let assumes = format!("The jackpot's share assumes: {}.", info.jackpot_assumes);
         lines.extend(wrapped(&assumes, ROW_WIDTH - 2).into_iter().map(|line| format!("  {line}")));
@@ -168,8 +173,8 @@ fn combinations(info: &GameInfo, set: &ReelSet) -> Vec<String> {
         lines.push(format!("  {} x {name:<24}{pays:>14}{once:>18}{:>14}", of.count, percent(&of.rtp, 5)));
     }
     lines.push(String::new());
-    let pays = "A line win is its figure times the line's coins, a scatter win its figure times the total bet, a ways win \
-                its figure times the bet's coins. fs: free spins.";
+    let pays = "The figures are multiplied by the line's coins for line wins, by the total bet for scatter wins, and by \
+                the bet's coins for ways wins. fs: free spins.";
     lines.extend(wrapped(pays, ROW_WIDTH - 4).into_iter().map(|line| format!("    {line}")));
     lines
 }

@@ -83,12 +83,12 @@ impl<W: Write, R: BufRead> Console<W, R> {
     }
 
     pub(super) fn ask_free_spins(&mut self) -> Result<Option<choice::Kind>, Failure> {
-        let start = self.ask("Enter starts the free spins:", |_| Some(()))?;
+        let start = self.ask("Press Enter to start the free spins:", |_| Some(()))?;
         Ok(start.map(|()| choice::Kind::StartFreeSpins(choice::StartFreeSpins {})))
     }
 
     pub(super) fn ask_feature(&mut self) -> Result<Option<choice::Kind>, Failure> {
-        let start = self.ask("Enter starts the feature:", |_| Some(()))?;
+        let start = self.ask("Press Enter to start the feature:", |_| Some(()))?;
         Ok(start.map(|()| choice::Kind::StartFeature(choice::StartFeature {})))
     }
 

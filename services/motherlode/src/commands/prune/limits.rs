@@ -65,7 +65,7 @@ impl Limits {
             let decides = if *first <= floor { "  decides" } else { "" };
             match *first {
                 Position::MAX => writeln!(text, "  {name}: no limit"),
-                first => writeln!(text, "  {name}: keep from position {first}{decides}"),
+                first => writeln!(text, "  {name}: keep records from position {first}{decides}"),
             }
             .unwrap_or_default();
         }
@@ -103,7 +103,7 @@ impl<'a> Limiter<'a> {
         }
         let limits = recovered.prune_limits(self.kept_from_ms).map_err(Failure::found)?.ok_or_else(|| {
             Failure::found(format!("partition {partition} has no confirmed base"))
-                .with_step("Take a base, compute it again from a copy of the log, and confirm it: see docs/how-to/backup-and-restore.md")
+                .with_step("Take a base with `base take`, and confirm it with `base confirm`: see docs/how-to/backup-and-restore.md")
         })?;
         let signed = Files::unverified_checkpoint(&proofs_folder(self.data, partition)).map_err(Failure::found)?;
         let mut found = Limits { partition, reader, limits };

@@ -53,7 +53,7 @@ impl From<PruneError> for Failure {
     fn from(error: PruneError) -> Self {
         let step = match error {
             PruneError::Stream(_) | PruneError::Lost => {
-                "Repeat the command. The next start of a ledger process removes a maximum age of messages that this command left"
+                "Repeat the command. If it left a maximum age of messages, the next start of a ledger process removes this setting"
             }
             _ => "",
         };

@@ -145,7 +145,7 @@ impl<'a> Cutter<'a> {
             return Err(fault);
         }
         let kept = cut.unwrap_or(kept);
-        let step = "Name only the position of partition 0, or use --time: the restore then finds the positions of the other partitions";
+        let step = "Name only the position of partition 0, or use --time: the restore finds the other positions";
         if let Some(wanted) = to.position(partition).filter(|wanted| *wanted != kept.end) {
             let why = match refers {
                 Some(refers) => format!(

@@ -210,14 +210,14 @@ impl Undone {
         for ((operator, kind, currency), Sum { count, minor, unconfirmed, repeated }) in &self.sums {
             let _ = writeln!(
                 text,
-                "  undone at the wallet of {operator}: {count} {}, in total {minor} minor units of {}; {unconfirmed} without \
+                "  the restored log lacks, for the wallet of {operator}: {count} {}, in total {minor} minor units of {}; {unconfirmed} without \
                  an answer from the wallet, {repeated} to be sent again",
                 kind.name(),
                 currency.code()
             );
         }
         if text.is_empty() {
-            text += "  no undone transactions of seamless wallets\n";
+            text += "  the restored log lacks no transactions of seamless wallets\n";
         }
         Ok(text)
     }

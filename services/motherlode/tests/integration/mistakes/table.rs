@@ -34,7 +34,7 @@ pub const MISTAKES: &[Mistake] = &[
     ("health --target http://@TLS", 1, ["not a gRPC service", LISTENS, "TLS needs https://"]),
     ("health --target https://@TLS --ca other-root.pem", 1, ["no service answers", "invalid peer certificate", "root's file with --ca"]),
     ("health --target https://@TLS --ca root.pem --server-name elsewhere", 1, ["no service answers", "not valid for name", "--server-name"]),
-    ("health --target https://@EXPIRED --ca root.pem", 1, ["no service answers", "certificate expired", "the service needs a new one"]),
+    ("health --target https://@EXPIRED --ca root.pem", 1, ["no service answers", "certificate expired", "renew it"]),
     ("health --target https://@TLS --ca nowhere", 2, ["cannot read nowhere", "No such file", "With --ca"]),
     ("health --target https://@TLS --ca folder", 2, ["cannot read folder", "Is a directory", "With --ca"]),
     ("health --target https://@TLS --ca plain", 2, ["--ca", "no certificate in PEM", HELP]),

@@ -93,8 +93,8 @@ fn dm_11_dm_12_collection_free_spins_name_their_super_high_symbol_and_the_shelf_
     let figures = [("red", 3), ("green", 1), ("red_micros", 400_000), ("red_gifted", 3), ("given", 1)];
     let figures = figures.map(|(key, value)| CarriedFigure { key: key.to_owned(), value });
     let told = changes(game, &figures, "EUR");
-    let wanted = "3 Red Crystals; 1 Green Crystal; sum of the coin values of the Red Crystals: 0.4 EUR; 3 of the Red \
-                  Crystals were a gift; the new player's gift is given";
+    let wanted = "3 Red Crystals; 1 Green Crystal; sum of the coin values at which the Red Crystals were collected: 0.4 EUR; \
+                  number of Red Crystals from the new player's gift: 3; the new player's gift of crystals: received";
     assert_eq!(told, wanted);
 }
 
@@ -142,7 +142,7 @@ fn me_05_me_08_me_12_hold_and_win_shows_what_is_held_what_acts_and_the_full_scre
   4 respins; 4 Bonus symbols held at the end.
   A Mystery Bonus reveals GRAND: 1,000 total bets.
   A Multiplying Bonus multiplies every other Bonus by 2.
-  Then each of these symbols turns into a value, which also pays.
+  Then each Mystery and Multiplying Bonus turns into a value, which also pays.
   All 15 positions hold a Bonus symbol: the win is multiplied by 2!
   Hold and Win gives 4,092 times the total bet: 40,920 coins
   The round wins 40,920 coins, 409.20 EUR.
