@@ -9,7 +9,6 @@ use motherlode_proto::{
     spin::v1 as spin,
 };
 use prost::Message;
-use std::time::{SystemTime, UNIX_EPOCH};
 use tonic::Code::{self, FailedPrecondition, NotFound, Ok as Fine};
 
 #[derive(Debug, Clone)]
@@ -289,14 +288,15 @@ pub const ROWS: &[Row] = &[
     }),
     row("/motherlode.jackpot.v1.JackpotService/DeclareIncident", NO_POOL, |it| {
         let time = |seconds: i64| Some(prost_types::Timestamp { seconds, nanos: 0 });
-        let now = i64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs()).unwrap();
+        // Fixed, because the generated page of the call shows the request.
+        let day = 1_793_491_200;
         let incident = jackpot::Incident {
             incident_id: it.request.clone(),
             operator_id: it.operator.clone(),
             game: "bewitched".into(),
             rules_version: String::new(),
-            from_time: time(now / 86_400 * 86_400 - 86_400),
-            until_time: time(now / 86_400 * 86_400),
+            from_time: time(day),
+            until_time: time(day + 86_400),
             reason: content(it),
             actor: String::new(),
         };
