@@ -227,7 +227,8 @@ impl Report {
         let whole = |number: f64| grouped(&format!("{number:.0}"));
         let percents = |[low, high]: [f64; 2]| format!("{:.4} % to {:.4} %", low * 100.0, high * 100.0);
         let mut lines = vec![
-            format!("{} {}: {} rounds at {}", self.title, self.rules_version, whole(rounds), self.stake),
+            format!("{} {}: {} rounds", self.title, self.rules_version, whole(rounds)),
+            format!("stake {}", self.stake),
             format!("seed {}", self.seed),
             String::new(),
             format!("  {:<20}{:>14}{:>14}{:>14}{:>14}", "of the bet", "simulated", "exact", "1 sigma", "distance"),
@@ -249,7 +250,7 @@ impl Report {
         }
         lines.extend([
             String::new(),
-            "  ~: sigma is computed from the simulated wins; in other rows, from the exact variance".to_owned(),
+            "  ~: sigma is from the simulated wins; in other rows, from the exact variance".to_owned(),
             format!(
                 "  each of the {} figures may differ by at most {:.2} sigma from its exact value",
                 self.figures().len(),

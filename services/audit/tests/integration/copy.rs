@@ -178,7 +178,7 @@ fn pl_30_a_forged_copy_is_found() {
     let side_by_side = copy.windows(2).position(|pair| pair[0].position + 1 == pair[1].position).unwrap();
     let mut unlinked = copy.clone();
     unlinked[side_by_side] = changed(&copy[side_by_side], |it| it.commit.fingerprint[0] ^= 1);
-    assert!(audited(&unlinked).divergence.unwrap().what.contains("does not name its predecessor"));
+    assert!(audited(&unlinked).divergence.unwrap().what.contains("does not contain the hash of its predecessor"));
 }
 
 #[test]

@@ -124,7 +124,7 @@ pub const MISTAKES: &[Mistake] = &[
     ("copy --from stopped --to flipped", 1, ["the log is damaged", "flipped/log/0", RESTORE]),
     ("export rounds flipped", 1, ["the log is damaged", "position 2", RESTORE]),
     ("proof demo/alice/1 --data flipped", 1, ["the log is damaged", "position 2", RESTORE]),
-    ("proof demo/alice/1 --data checkpoint-empty", 1, ["checkpoint-empty/proofs/0/checkpoint", "a note must have", "`serve` rebuilds"]),
+    ("proof demo/alice/1 --data checkpoint-empty", 1, ["checkpoint-empty/proofs/0/checkpoint", "a note must have", "it rebuilds a missing"]),
     ("proof demo/alice/1 --data no-proofs-key", 2, ["no-proofs-key/proofs.key", "No such file", "--log-key"]),
     ("proof demo/alice/1 --data proofs-key-garbled", 2, ["proofs-key-garbled/proofs.key", "valid UTF-8", "--log-key"]),
     ("audit proofs-key-empty", 2, ["proofs-key-empty/proofs.key", "not an Ed25519 signer key", "--key"]),
