@@ -2,12 +2,12 @@
 
 pub const CARRIED_MAX: usize = 12;
 
-/// Figures in the order of [`Carries::keys`], initially 0.
+/// One figure per key, in the order of [`Carries::keys`]; initially 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Carried(pub [i64; CARRIED_MAX]);
 
 impl Carried {
-    /// Undoes the change from `before` to `after` in `self`; no figure falls below 0.
+    /// Returns the figures without the change from `before` to `after`; no figure falls below 0.
     #[must_use]
     pub fn without(&self, before: &Self, after: &Self) -> Self {
         let risen = |place: usize| after.0[place].saturating_sub(before.0[place]);

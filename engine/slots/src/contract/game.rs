@@ -49,7 +49,8 @@ pub trait Game: Sync + Send {
     /// Computes the highest win (WF-04), which can take seconds.
     fn highest_win(&self, stake: &Stake) -> Result<HighestWin, StakeRefused>;
 
-    /// Returns the highest mean return. `rtp` is the return without the jackpot, from [`Self::par`].
+    /// Returns the highest mean return of a round over all states of a player. `rtp` is the return without the jackpot,
+    /// from [`Self::par`].
     fn most_expected(&self, rtp: &Exact) -> MostExpected {
         MostExpected::of_return(rtp.clone())
     }

@@ -3,9 +3,9 @@ use crate::contract::par::Exact;
 /// Highest win of a round, excluding the jackpot.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HighestWin {
-    /// Upper bound of the highest win, in total bets.
+    /// Upper bound on the highest win, as a multiple of the total bet.
     pub bets: Exact,
-    /// The probability of this win is at most 10 to the power of this exponent.
+    /// Decimal exponent of an upper bound on the probability of this win.
     pub chance_exponent: i32,
     /// Whether free spins can award free spins without limit. If true, `bets` is the highest win of rounds in which free
     /// spins award no free spins.

@@ -123,9 +123,9 @@ pub struct Mark {
 pub enum MarkKind {
     /// Crystal; `value` is its symbol's index (DM-09).
     Crystal,
-    /// Bonus; `value` is its pay in total bets (ME-04).
+    /// Bonus; `value` is its pay as a multiple of the total bet (ME-04).
     Bonus,
-    /// Mystery Bonus; `value` is its pay in total bets, or 0 until the pay is revealed (ME-05).
+    /// Mystery Bonus; `value` is its pay as a multiple of the total bet, or 0 until the pay is revealed (ME-05).
     Mystery,
     /// Multiplier; `value` is its factor, or 0 until the factor is revealed (ME-06).
     Multiplier,

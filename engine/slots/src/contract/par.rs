@@ -21,7 +21,7 @@ pub struct Par {
     pub parts: Vec<ReturnPart>,
     /// Probability of a round with a win or a feature.
     pub hit_frequency: Exact,
-    /// Standard deviation of a round, excluding jackpot and gamble.
+    /// Standard deviation of a round's win in bets, excluding jackpot and gamble.
     pub std_dev: f64,
     pub max_win_bets: Exact,
     pub max_win_probability: Exact,

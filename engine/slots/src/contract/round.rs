@@ -11,7 +11,7 @@ pub struct Terms {
     /// Whether the player may gamble a win (BW-23, ME-14).
     pub double: bool,
     pub minor_micros: u64,
-    /// Gamble limit (ME-14, ME-15); 0 for none.
+    /// Gamble limit in minor units (ME-14, ME-15); 0 if the player may not gamble.
     pub gamble_max_minor: u64,
     pub carried: Carried,
 }

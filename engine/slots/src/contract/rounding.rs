@@ -1,6 +1,6 @@
 use crate::contract::par::Exact;
 
-/// Worth of a coin in minor units, as a positive fraction in lowest terms.
+/// Value of a coin in minor units, as a positive fraction in lowest terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CoinFraction {
     pub numerator: u64,

@@ -19,7 +19,7 @@ pub struct Reach {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HighestPaid {
-    /// Highest win without the gamble.
+    /// Highest win in minor units, excluding the gamble.
     pub minor: BigInt,
     pub gambled_minor: BigInt,
     pub chance_exponent: i32,

@@ -83,8 +83,8 @@ pub fn spin_table(of: &Windows, lines: u32) -> SpinTable {
     table
 }
 
-/// Counts are for the first line; the counts of other lines are equal, because every cell shows every strip position equally
-/// often.
+/// Counts the combinations on the first line. All lines have the same counts, because every cell shows every strip
+/// position equally often.
 #[must_use]
 pub fn combinations(of: &Windows) -> [[u64; REELS + 1]; SYMBOLS_MAX] {
     let mut counts = [[0; REELS + 1]; SYMBOLS_MAX];

@@ -202,7 +202,7 @@ pub fn limits(stake: &StakeData, lines: usize) -> Result<StakeLimits, ModelError
         None => stake.coin_values.iter().map(|text| micros("stake", text)).collect::<Result<_, _>>()?,
     };
     if coin_values_micros.is_empty() || coin_values_micros.windows(2).any(|pair| pair[0] >= pair[1]) {
-        return Err(ModelError::part("stake", "coin values must ascend"));
+        return Err(ModelError::part("stake", "coin values must be in ascending order"));
     }
     let by_currency = stake.ladders.is_some();
     Ok(StakeLimits { coin_values_micros, by_currency, lines: stake.lines, coins_per_line: stake.coins_per_line })

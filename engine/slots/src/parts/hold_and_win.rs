@@ -1,4 +1,4 @@
-//! Hold and Win feature: Bonus symbols stay in place during respins, and their functions act when the respins end (ME-04 to
+//! Hold and Win feature: Bonus symbols stay in place during respins, and take effect when the respins end (ME-04 to
 //! ME-13). The symbol at each position is drawn independently.
 //!
 //! When the respins end, the symbols act in reading order: a Mystery reveals a special win, and a Multiplying Bonus draws a

@@ -1,4 +1,4 @@
-//! Wins by ways (DM-02, DM-03).
+//! Wins in games with ways instead of lines (DM-02, DM-03).
 
 use crate::contract::draws::Draws;
 use crate::parts::file::ModelError;
@@ -70,7 +70,7 @@ impl Ways {
         &self.pays
     }
 
-    /// Calls `win` for each win, in the order of symbols.
+    /// Calls `win` for each win, in ascending order of symbol index.
     #[inline]
     pub fn evaluate(&self, counts: &[Counts; REELS], mut win: impl FnMut(WaysWin)) {
         let mut running = counts[0].there() & counts[1].there() & (counts[2].there() | self.from_two);

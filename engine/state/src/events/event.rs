@@ -123,7 +123,7 @@ pub enum Event {
     /// End of a session by closing or disconnecting (BW-27). An idle session expires without an event.
     SessionEnded {
         session: SessionName,
-        /// Time in ms for which only this session can continue the game; 0 if the session was closed.
+        /// Time in ms during which only this session can continue the game; 0 if the session was closed.
         hold_ms: u32,
     },
     RealityCheckAcknowledged {
@@ -228,7 +228,7 @@ pub enum Event {
     ContributionsPooled {
         partition: u32,
         from: u64,
-        /// Position of the last added contribution. No jackpot hit or void before this position is undecided.
+        /// Position of the last added contribution. All jackpot hits and voids before this position are decided.
         to: u64,
         amount: Nano,
     },
@@ -380,7 +380,7 @@ pub struct ConfigurationReloaded {
     pub keys: Vec<SmolStr>,
     /// Number of changed keys, including those that `keys` omits.
     pub key_count: u32,
-    /// Platform credential, [`ANYONE`](crate::ANYONE), or [`SIGNAL`](crate::SIGNAL).
+    /// A platform credential, [`ANYONE`](crate::ANYONE), or [`SIGNAL`](crate::SIGNAL).
     pub actor: String,
 }
 

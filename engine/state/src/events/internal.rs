@@ -15,7 +15,7 @@ pub enum InternalRequest<'a> {
         partition: u32,
         hit: u64,
     },
-    /// Logs `AwardSetAside` on the winner's stream.
+    /// Appends `AwardSetAside` to the winner's stream.
     SetAwardAside {
         pool: &'a str,
         partition: u32,

@@ -13,6 +13,6 @@ pub struct LogRestored {
     pub record_hash: RecordHash,
     /// Origin of the previous log; empty if no checkpoint is known.
     pub origin: String,
-    /// Last known checkpoint of the previous log, a signed note; empty for none.
+    /// Last known checkpoint (signed note) of the previous log; empty if none is known.
     pub checkpoint: String,
 }

@@ -37,7 +37,7 @@ impl Stage {
 }
 
 impl Commit {
-    /// Refuses a void by the actor [`ANYONE`] if operators are configured (PL-38).
+    /// Refuses an unapproved void by the actor [`ANYONE`]; the writer calls this if operators are configured (PL-38).
     pub fn admit_actors(&self) -> Result<(), Refused> {
         let mut approved = false;
         for event in &self.events {

@@ -73,7 +73,7 @@ impl<'s> Transition<'s, '_> {
         } else if until_ms > now_ms.saturating_add(Incident::RESOLUTION_MS) {
             "the incident's interval ends in the future"
         } else if from_ms < 0 || now_ms / Incident::RESOLUTION_MS - from_ms / Incident::RESOLUTION_MS > RETURN_MINUTES {
-            "the incident's interval begins more than 92 days ago"
+            "the incident began more than 92 days ago"
         } else if pool.incidents.contains_key(&incident.id) {
             return Err(Refused::IncidentExists { id: incident.id.clone() });
         } else if pool.incidents.len() >= INCIDENTS_MAX {

@@ -13,10 +13,10 @@ use crate::values::{End, Nano, PerCurrency, RecordHash, StreamId};
 
 /// State of some of the players, so that several threads can fold a log.
 ///
-/// The main [`Books`] fold all streams except players' streams. For each commit of a player, in log order, the main books
-/// apply the [`Left`] that the player's share returned; at the end they apply the [`Totals`] of all shares.
-/// [`Share::follow`] copies changes of pools, rates and system to a share. The result equals the result of
-/// [`Books::apply_recorded`].
+/// The main [`Books`] fold all streams except players' streams. For each commit of a player, in log order, the main
+/// books apply the [`Left`] that the player's share returned; at the end they apply the [`Totals`] of all shares.
+/// [`Share::follow`] copies pools, unpaid awards, rates and system to a share. The result is the same as that of
+/// applying each commit with [`Books::apply_recorded`].
 #[derive(Debug, Default)]
 pub struct Share(Books);
 

@@ -1,4 +1,4 @@
-//! Table of sessions (BW-26, BW-27, PL-16), which is not logged.
+//! In-memory table of sessions (BW-26, BW-27, PL-16).
 //!
 //! A session ends when it is closed, idle or disconnected. Bets are refused while a reality check is due, and after the
 //! player has reached the time limit (PL-26). For each game, a player has at most one live session with real money and

@@ -34,7 +34,7 @@ pub struct PoolState {
     /// For each partition, the last position at which a jackpot hit is awarded although the pool is suspended (BW-20).
     pub(crate) awarded_to: BTreeMap<u32, u64>,
     pub(crate) incidents: Arc<BTreeMap<SmolStr, Incident>>,
-    /// First minute of bets whose contributions an incident can still return.
+    /// Minute of the earliest bets whose contributions an incident can still return.
     pub(crate) returns_from: i64,
     pub(crate) reports: BTreeMap<u32, Reported>,
     /// Position in the home partition that this mirror copies; 0 in the home partition.

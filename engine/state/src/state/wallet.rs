@@ -41,7 +41,8 @@ impl Wallet {
         }
     }
 
-    /// Index of the oldest credit that is not held and does not wait for an earlier report of the same round.
+    /// Index of the next credit to send: the oldest that is not held, and that does not wait for an earlier report or
+    /// reversal of the same round.
     #[must_use]
     pub fn next_credit(&self) -> Option<usize> {
         let is_ready = |(index, due): &(usize, &UnpaidCredit)| {
@@ -54,8 +55,8 @@ impl Wallet {
         self.dues.iter().enumerate().find(is_ready).map(|(index, _)| index)
     }
 
-    /// Index of the oldest report or reversal that is not held. A report waits for earlier credits unless they are held. A
-    /// reversal waits for all earlier credits, because only a paid win can be reversed.
+    /// Index of the next round-end report or reversal to send. Held calls are skipped. A report waits for earlier
+    /// credits that are not held; a reversal waits for all earlier credits, because only a paid win can be reversed.
     #[must_use]
     pub fn next_report(&self) -> Option<usize> {
         let (mut is_first, mut is_paid) = (true, true);
