@@ -19,7 +19,7 @@ impl Carried {
 pub struct Carries {
     pub keys: &'static [&'static str],
     pub scope: CarriedScope,
-    /// Keys of figures that all real-money currencies share: the highest of a player's values in these currencies is used
+    /// Keys of figures shared by all real-money currencies: a player's highest value in any of these currencies is used
     /// (DM-14).
     pub shared: &'static [&'static str],
 }

@@ -28,7 +28,7 @@ pub struct CollectedTop {
 pub struct TopWindows {
     pub windows: u32,
     pub coins: u64,
-    /// Decimal logarithm of an upper bound of the probability that a spin wins `coins`.
+    /// Decimal logarithm of an upper bound on the probability that a spin wins `coins`.
     pub log_chance: f64,
     pub log_chance_rounded: f64,
 }
@@ -50,15 +50,15 @@ impl HighestWin {
         match (self.unlimited, self.collected.is_some()) {
             (true, _) => {
                 "highest win of a round in which no free spins are retriggered; a round with retriggers can win more, \
-                 because their number is unlimited; the chance to win this amount or more is at most the stated \
+                 because their number is unlimited; the chance of winning this amount or more is at most the stated \
                  chance; the gamble and the jackpot are not included"
             }
             (false, true) => {
-                "upper bound of a round's win; the chance to win this amount is at most the stated chance; the bound \
+                "upper bound of a round's win; the chance of winning this amount is at most the stated chance; the bound \
                  also covers a collection begun at the currency's highest coin value and completed at its lowest"
             }
             (false, false) => {
-                "upper bound of a round's win; the chance to win this amount is at most the stated chance; the gamble is not \
+                "upper bound of a round's win; the chance of winning this amount is at most the stated chance; the gamble is not \
                  included"
             }
         }

@@ -1,4 +1,4 @@
-//! Highest win of a round in cash, or an upper bound of it (PL-43).
+//! Highest win of a round in minor units, or an upper bound on it (PL-43).
 
 use num_bigint::BigInt;
 

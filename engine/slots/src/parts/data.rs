@@ -189,7 +189,10 @@ pub fn limits(stake: &StakeData, lines: usize) -> Result<StakeLimits, ModelError
     let ascends = |(min, max): (u32, u32)| 1 <= min && min <= max;
     let fits = usize::try_from(stake.lines.1).is_ok_and(|most| most <= lines);
     if !ascends(stake.lines) || !ascends(stake.coins_per_line) || !fits || stake.coins_per_line.1 > COINS_PER_LINE_MAX {
-        return Err(ModelError::part("stake", "the limits of lines or coins are 0, out of order, or too high"));
+        return Err(ModelError::part(
+            "stake",
+            "the limits on lines or coins per line are 0, out of order, or too high",
+        ));
     }
     let coin_values_micros = match &stake.ladders {
         Some(game) if stake.coin_values.is_empty() => crate::parts::ladder::in_eur(game).unwrap_or_default(),

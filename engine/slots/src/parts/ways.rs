@@ -11,7 +11,7 @@ pub const WAYS_ROWS_MAX: usize = 7;
 
 const LOWEST: u64 = 0x1111_1111_1111_1111;
 
-/// For each symbol, pays per way for 0 to 5 reels that show it, in coins.
+/// Pays of each symbol per way, in coins, for 0 to 5 reels that show the symbol.
 pub type WaysPays = [[u64; REELS + 1]; WAYS_SYMBOLS_MAX];
 
 /// Number of each symbol on a reel, at most 7, in four bits per symbol.

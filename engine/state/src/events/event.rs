@@ -115,7 +115,7 @@ pub enum Event {
     ActedBy {
         /// `operator/name`, a platform credential, or [`ANYONE`](crate::ANYONE).
         actor: String,
-        /// Remark of the caller, which is not verified.
+        /// Caller's note; not verified.
         reference: String,
     },
     /// The new session ends the player's earlier session in the same game (PL-16).
@@ -157,7 +157,7 @@ pub enum Event {
     },
     DebitRefused {
         reason: String,
-        /// Number in `motherlode.wallet.v1.ReasonCode`; 0 if the wallet gave no reason.
+        /// Value of `motherlode.wallet.v1.ReasonCode`; 0 if the wallet gave no reason.
         code: u32,
     },
     /// Decision to roll a debit back, even if the wallet confirms the debit later.
@@ -340,7 +340,7 @@ pub enum Event {
     /// Approval of the next event in the commit: a change on a pool's or the system stream (PL-27), or a void on a player's
     /// stream (PL-38).
     ChangeApproved {
-        /// Position of `ChangeProposed` or `VoidProposed`.
+        /// Position of the approved `ChangeProposed` or `VoidProposed`.
         change: u64,
         proposed_by: String,
         /// Credential of the approver, which must not be the proposer's.

@@ -81,7 +81,7 @@ pub enum Refused {
     #[error("the approved change differs from the proposed change")]
     NotAsProposed,
 
-    #[error("round {round} of the game is open")]
+    #[error("round {round} of this game is still open")]
     RoundOpen { round: u64 },
     #[error("the commit has round {found}, expected {expected}")]
     WrongRound { expected: u64, found: u64 },
@@ -114,7 +114,7 @@ pub enum Refused {
         "the base (state digest) for position {position} does not match the log, or cannot be recorded or confirmed now"
     )]
     BadBase { position: u64 },
-    #[error("generation {number} of draws cannot begin at this position")]
+    #[error("draw generation {number} cannot begin at this position")]
     BadGeneration { number: u64 },
     #[error("restore {number} cannot be recorded at this position")]
     BadRestore { number: u64 },

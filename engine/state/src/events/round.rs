@@ -14,7 +14,7 @@ pub struct RoundStarted {
     /// SHA-256.
     pub model_hash: [u8; 32],
     pub currency: Currency,
-    /// Price of the round. Also above 0 for a free round, although the player pays nothing for it.
+    /// Price of the round. Also above 0 for a free round, which costs the player nothing.
     pub bet: Minor,
     pub coin_value: CoinValue,
     pub stake: LoggedTerms,

@@ -28,8 +28,7 @@ pub struct DayLimits {
     pub time_ms_max: Option<NonZeroU32>,
     /// Loss limit for the day in whole EUR.
     pub loss_eur_max: Option<NonZeroU32>,
-    /// Loss limits for the day, at most one per currency; each limit applies to the converted sum of losses in all
-    /// currencies.
+    /// Loss limits for the day, at most one per currency; each limit counts losses in all currencies.
     pub losses_max: Vec<(Currency, Minor)>,
     /// Limits on the bet of a round, at most one per currency; each limit is converted to the bet's currency.
     pub bets_max: Vec<(Currency, Minor)>,

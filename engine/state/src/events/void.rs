@@ -57,7 +57,7 @@ pub struct ReportedVoids {
     pub operator: SmolStr,
     pub game: SmolStr,
     pub rules_version: SmolStr,
-    /// Time of the bets in whole minutes since 1970.
+    /// Time of the bets in whole minutes since the Unix epoch.
     pub minute: i64,
     pub voids: u64,
     /// Contributions, in EUR, of bets in the range of positions that the report covers.

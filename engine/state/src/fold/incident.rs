@@ -85,9 +85,9 @@ impl<'s> Transition<'s, '_> {
         Err(Refused::BadIncident { reason: reason.to_owned() })
     }
 
-    /// Returns contributions to the operator's house. Contributions of the current cycle are taken from the increments.
-    /// Contributions of earlier cycles are taken from the reserve and, if the reserve is insufficient, from the seed funding
-    /// (BW-19).
+    /// Pays contributions back to the operator's house. Contributions of the current cycle are taken from the
+    /// increments; those of earlier cycles are taken from the reserve and, if the reserve is insufficient, from the
+    /// seed funding (BW-19).
     pub fn return_contributions(
         &mut self,
         name: &'s str,
@@ -129,7 +129,7 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// Returns an unpaid award: its seed part to the house, and the remainder to the pool's reserve.
+    /// Reverses an unpaid award: its seed part goes to the house, and the remainder to the pool's reserve.
     pub fn reverse(
         &mut self,
         name: &'s str,

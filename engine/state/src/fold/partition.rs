@@ -206,7 +206,7 @@ fn check_report(report: &PartitionReported) -> Result<(), Refused> {
         StretchEnd::Decision(Decision::Reversal(reversal))
             if reversal.amount <= Nano::ZERO || !(Nano::ZERO..=reversal.amount).contains(&reversal.to_house) =>
         {
-            "the reversed amount is not positive"
+            "the reversed amount is not positive, or its house part is out of range"
         }
         StretchEnd::Decision(Decision::Hit(hit)) if !matches!(hit.stream, StreamId::Player { .. }) => {
             "the hit is not on a player's stream"

@@ -1,5 +1,4 @@
-//! Digest of the state at a position, as claimed by `BaseTaken` (PL-37). The layout of tables and the order of fields do not
-//! affect the digest.
+//! Digest of the state at a position, as claimed by `BaseTaken` (PL-37).
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;

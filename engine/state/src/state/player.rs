@@ -48,7 +48,7 @@ pub struct PlayerState {
     campaigns: Option<Arc<Vec<Arc<CampaignState>>>>,
     voided: Option<Arc<Voids>>,
     pub(crate) void_proposals: Option<Arc<Vec<VoidProposal>>>,
-    /// Figures of each game: play money at index 0, real money at index 1.
+    /// Net result of the latest session, per game: play money at index 0, real money at index 1.
     tallies: [Option<Arc<BTreeMap<SmolStr, Tally>>>; 2],
 }
 

@@ -1,5 +1,5 @@
-//! Players of an operator, ordered by a hash of their names, so that a lookup compares numbers. A sorted set of names lets
-//! listing by prefix read only the listed players.
+//! Players of an operator, ordered by name hash, so that lookups compare numbers. With the sorted set of names, listing
+//! by prefix reads only the listed players.
 //!
 //! For [snapshots](super::watch), the table records which players changed since the latest snapshot, and keeps former
 //! states that the running snapshot has not written yet.

@@ -73,7 +73,8 @@ impl Wallet {
         })
     }
 
-    /// Sum of the due credits, without reversals. This money is in no account until the wallet confirms the credit.
+    /// Sum of the due credits, excluding reversals. A credit's money is in no player's account until the wallet
+    /// confirms it.
     #[must_use]
     pub fn due(&self, currency: Currency) -> Minor {
         let amounts = self.dues.iter().filter(|due| due.currency == currency).map(|due| due.amount.0.max(0));
@@ -113,7 +114,7 @@ pub struct UnpaidCredit {
     pub currency: Currency,
     /// Amount in minor units: above 0 for a credit, 0 for a round-end report, below 0 for a reversal.
     pub amount: Minor,
-    /// Round whose end is reported or whose win is reversed; 0 for a credit.
+    /// Round that the credit or report ends, or whose win is reversed; 0 if the credit ends no round.
     pub closes: u64,
     /// Whether the wallet refused the call, which now waits for an operator.
     pub held: bool,
@@ -149,13 +150,14 @@ impl UnpaidCredit {
         self.kind() == DueKind::Close
     }
 
-    /// Round whose end the call reports; 0 for a credit. Round, request id and currency together identify the call.
+    /// Round whose end the call reports; 0 for a credit or reversal. Round, request id and currency together identify
+    /// the call.
     #[must_use]
     pub fn close(&self) -> u64 {
         if self.is_close() { self.closes } else { 0 }
     }
 
-    /// Permanent id of the call at the operator's wallet.
+    /// Transaction id that every attempt of the call sends to the operator's wallet.
     #[must_use]
     pub fn transaction_id(&self, stream: &StreamId, restores: &Restores) -> String {
         let Self { request_id, currency, .. } = self;
