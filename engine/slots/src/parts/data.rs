@@ -67,10 +67,10 @@ pub struct SymbolData {
     #[serde(default)]
     pub short: Option<String>,
     pub role: SymbolRole,
-    /// Pay for each number of symbols, starting with one symbol.
+    /// Pays for one, two, three and more of the symbol.
     #[serde(default)]
     pub pays: Vec<u64>,
-    /// Free spins for each number of scatters, starting with one scatter.
+    /// Free spins for one, two, three and more scatters.
     #[serde(default)]
     pub free_spins: Vec<u32>,
 }

@@ -213,7 +213,7 @@ const fn index(of: usize) -> u32 {
     of as u32
 }
 
-/// Converts a number of at most 15.
+/// Cannot truncate: the number is at most 15.
 #[allow(clippy::cast_possible_truncation)]
 const fn small(of: usize) -> u8 {
     of as u8

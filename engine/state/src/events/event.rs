@@ -51,7 +51,7 @@ pub enum Event {
         round: u64,
         pool: SmolStr,
     },
-    /// Seal for a player's next draw, made without a step.
+    /// Seal for a player's next draw, logged without a step.
     DrawSealed(DrawSealed),
     /// Draws of a round, revealed right after the event that settles or voids the round.
     DrawsRevealed {
@@ -243,7 +243,7 @@ pub enum Event {
         from_reserve: Nano,
         from_house: Nano,
     },
-    /// Pool's stream: the award of a voided round returns to the pool (PL-38).
+    /// Pool's stream: the award of a voided round was returned to the pool (PL-38).
     AwardReversed {
         partition: u32,
         position: u64,

@@ -1,4 +1,4 @@
-//! State of a player, which is cheap to clone. The state contains no settled rounds.
+//! State of a player; cheap to clone. The state contains no settled rounds.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
