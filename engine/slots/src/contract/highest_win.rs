@@ -54,12 +54,12 @@ impl HighestWin {
                  chance; the gamble and the jackpot are not included"
             }
             (false, true) => {
-                "upper bound of a round's win; the chance of winning this amount is at most the stated chance; the bound \
-                 also covers a collection begun at the currency's highest coin value and completed at its lowest"
+                "upper bound of a round's win; the chance of winning this amount is at most the stated chance; the \
+                 bound also covers a collection begun at the currency's highest coin value and completed at its lowest"
             }
             (false, false) => {
-                "upper bound of a round's win; the chance of winning this amount is at most the stated chance; the gamble is not \
-                 included"
+                "upper bound of a round's win; the chance of winning this amount is at most the stated chance; the gamble \
+                 is not included"
             }
         }
     }

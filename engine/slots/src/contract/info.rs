@@ -47,8 +47,8 @@ impl GameInfo {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Autoplay {
     pub loss: AutoplayLoss,
-    /// Whether only a win above the win limit ends an autoplay series (ME-19), instead of also a win equal to the limit
-    /// (BW-25, WF-19).
+    /// Whether only a win above the limit ends an autoplay series (ME-19); otherwise, a win equal to the limit also
+    /// ends it (BW-25, WF-19).
     pub ends_above_win: bool,
 }
 

@@ -128,8 +128,8 @@ impl Par {
         self.parts.iter().map(|part| part.rtp.clone()).sum()
     }
 
-    /// Returns 1.96 standard deviations of a round. In 95 % of cases, the mean win of N rounds differs from the return by at
-    /// most this number divided by sqrt(N).
+    /// Returns 1.96 standard deviations of a round's win. In 95 % of cases, the mean win of N rounds differs from the
+    /// return by at most this number divided by sqrt(N).
     #[must_use]
     pub fn volatility_index(&self) -> f64 {
         1.96 * self.std_dev

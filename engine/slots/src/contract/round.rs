@@ -102,7 +102,8 @@ pub trait Round: Send {
     fn automatic(&self) -> Option<Choice> {
         choice_for(self.awaiting(), self.pick())
     }
-    /// Resolves one step into `out`. On error, no draw is used, the round is unchanged, and `out` is unspecified.
+    /// Resolves one step and writes its outcome to `out`. On error, no draw is used, the round is unchanged, and the
+    /// content of `out` is unspecified.
     fn resolve(&mut self, choice: &Choice, draws: &mut Draws, out: &mut Outcome) -> Result<(), ChoiceRefused>;
     /// Restarts the round at the same stake and terms, without allocating memory.
     fn reopen(&mut self, carried: &Carried);

@@ -40,7 +40,7 @@ pub fn win_class(coins: u64, bet_coins: u64) -> usize {
     }
 }
 
-/// Sums over simulated rounds in coins, excluding jackpot money.
+/// Sums over simulated rounds, in coins and excluding jackpots.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     pub rounds: u64,

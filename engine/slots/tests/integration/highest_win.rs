@@ -88,7 +88,7 @@ fn np_11_the_highest_round_of_neptune() {
 }
 
 /// BW-06: in the round with the highest win, scatters award 20 free spins and the bonus 60. In each free spin, line
-/// wins are doubled and a bonus wins 300 bets.
+/// wins are doubled and a bonus pays 300 times the bet.
 #[test]
 fn bw_06_the_highest_round_of_bewitched() {
     let window = window("bewitched");

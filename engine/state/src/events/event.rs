@@ -380,7 +380,7 @@ pub struct ConfigurationReloaded {
     pub keys: Vec<SmolStr>,
     /// Number of changed keys, including those that `keys` omits.
     pub key_count: u32,
-    /// A platform credential, [`ANYONE`](crate::ANYONE), or [`SIGNAL`](crate::SIGNAL).
+    /// Actor of the reload: a platform credential, [`ANYONE`](crate::ANYONE), or [`SIGNAL`](crate::SIGNAL).
     pub actor: String,
 }
 

@@ -88,8 +88,7 @@ impl Stage {
         self.apply_to(subject, books, commit, recalled, record)
     }
 
-    /// Applies a commit like [`Stage::apply_recorded`]. The caller must have filled the subject with [`Stage::copy`]
-    /// immediately before.
+    /// Same as [`Stage::apply_recorded`], for a subject that [`Stage::copy`] filled immediately before.
     pub fn apply_to(
         &mut self,
         Subject(mut delta): Subject,

@@ -45,7 +45,7 @@ impl StateDigest {
     }
 }
 
-/// State without players and without the operators' sums over players.
+/// State without players and without the operators' indexes of players.
 #[derive(Serialize)]
 struct Shared<'a> {
     ends: &'a BTreeMap<u32, End>,
