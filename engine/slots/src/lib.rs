@@ -5,8 +5,7 @@
 //! - [`math`]: exact sums over all outcomes, proven bounds, simulation
 //! - [`games`](mod@games): one folder per game, with a data file per rules version
 //!
-//! Each module depends only on modules named earlier in this list. The outcome of a step depends only on the model, the
-//! stake, the terms, the earlier steps, the seed and the player's choice.
+//! Each module depends only on modules named earlier in this list.
 
 pub mod contract;
 pub mod games;

@@ -2,8 +2,8 @@
 //!
 //! `cargo run --release -p motherlode-slots --example tune -- GAME > new.toml`
 //!
-//! Equal input gives equal output, and a second run changes nothing. The program replaces the lines between `# tuned:
-//! begin` and `# tuned: end` of the data file of the game's latest rules version.
+//! The output is deterministic, and tuning a tuned file changes nothing. The program replaces the lines between `#
+//! tuned: begin` and `# tuned: end` of the data file of the game's latest rules version.
 
 mod bewitched;
 mod dwarf_mine;

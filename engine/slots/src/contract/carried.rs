@@ -2,12 +2,12 @@
 
 pub const CARRIED_MAX: usize = 12;
 
-/// Figures in the order of [`Carries::keys`], initially 0.
+/// One figure per key, in the order of [`Carries::keys`]; initially 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Carried(pub [i64; CARRIED_MAX]);
 
 impl Carried {
-    /// Undoes the change from `before` to `after` in `self`; no figure falls below 0.
+    /// Returns the figures without the change from `before` to `after`; no figure falls below 0.
     #[must_use]
     pub fn without(&self, before: &Self, after: &Self) -> Self {
         let risen = |place: usize| after.0[place].saturating_sub(before.0[place]);
@@ -19,7 +19,7 @@ impl Carried {
 pub struct Carries {
     pub keys: &'static [&'static str],
     pub scope: CarriedScope,
-    /// Keys of figures that all real-money currencies share: the highest of a player's values in these currencies is used
+    /// Keys of figures shared by all real-money currencies: a player's highest value in any of these currencies is used
     /// (DM-14).
     pub shared: &'static [&'static str],
 }

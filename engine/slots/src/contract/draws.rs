@@ -15,7 +15,7 @@ impl Draws {
         Self(ChaCha20Rng::from_seed(seed))
     }
 
-    /// Returns the next word of the stream, for laboratory tests (PL-28).
+    /// Returns the next 32-bit word of the stream; used by test laboratories (PL-28).
     #[inline]
     pub fn word(&mut self) -> u32 {
         self.0.next_u32()

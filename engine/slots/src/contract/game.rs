@@ -49,7 +49,8 @@ pub trait Game: Sync + Send {
     /// Computes the highest win (WF-04), which can take seconds.
     fn highest_win(&self, stake: &Stake) -> Result<HighestWin, StakeRefused>;
 
-    /// Returns the highest mean return. `rtp` is the return without the jackpot, from [`Self::par`].
+    /// Returns the highest mean return of a round over all states of a player. `rtp` is the return without the jackpot,
+    /// from [`Self::par`].
     fn most_expected(&self, rtp: &Exact) -> MostExpected {
         MostExpected::of_return(rtp.clone())
     }
@@ -75,7 +76,7 @@ pub trait Game: Sync + Send {
     fn facts(&self) -> Vec<Fact> {
         vec![]
     }
-    /// Parts of the return, at most [`crate::contract::outcome::PARTS_MAX`].
+    /// Parts of the return; at most [`crate::contract::outcome::PARTS_MAX`] of them.
     fn parts(&self) -> &'static [PartName] {
         self.edition().parts
     }
@@ -111,7 +112,7 @@ pub trait Game: Sync + Send {
     fn carries(&self) -> Carries {
         Carries::NOTHING
     }
-    /// Hours until [`Round::automatic`] finishes an abandoned round (PL-03).
+    /// Hours after which [`Round::automatic`] finishes an abandoned round (PL-03).
     fn interruption_hours(&self) -> Option<u32> {
         None
     }

@@ -3,9 +3,9 @@ use crate::contract::par::Exact;
 /// Highest win of a round, excluding the jackpot.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HighestWin {
-    /// Upper bound of the highest win, in total bets.
+    /// Upper bound on the highest win, as a multiple of the total bet.
     pub bets: Exact,
-    /// The probability of this win is at most 10 to the power of this exponent.
+    /// Decimal exponent of an upper bound on the probability of this win.
     pub chance_exponent: i32,
     /// Whether free spins can award free spins without limit. If true, `bets` is the highest win of rounds in which free
     /// spins award no free spins.
@@ -28,7 +28,7 @@ pub struct CollectedTop {
 pub struct TopWindows {
     pub windows: u32,
     pub coins: u64,
-    /// Decimal logarithm of an upper bound of the probability that a spin wins `coins`.
+    /// Decimal logarithm of an upper bound on the probability that a spin wins `coins`.
     pub log_chance: f64,
     pub log_chance_rounded: f64,
 }
@@ -50,16 +50,16 @@ impl HighestWin {
         match (self.unlimited, self.collected.is_some()) {
             (true, _) => {
                 "highest win of a round in which no free spins are retriggered; a round with retriggers can win more, \
-                 because their number is unlimited; the chance to win this amount or more is at most the stated \
+                 because their number is unlimited; the chance of winning this amount or more is at most the stated \
                  chance; the gamble and the jackpot are not included"
             }
             (false, true) => {
-                "upper bound of a round's win; the chance to win this amount is at most the stated chance; the bound \
-                 also covers a collection begun at the currency's highest coin value and completed at its lowest"
+                "upper bound of a round's win; the chance of winning this amount is at most the stated chance; the \
+                 bound also covers a collection begun at the currency's highest coin value and completed at its lowest"
             }
             (false, false) => {
-                "upper bound of a round's win; the chance to win this amount is at most the stated chance; the gamble is not \
-                 included"
+                "upper bound of a round's win; the chance of winning this amount is at most the stated chance; the gamble \
+                 is not included"
             }
         }
     }

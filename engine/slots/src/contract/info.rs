@@ -47,8 +47,8 @@ impl GameInfo {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Autoplay {
     pub loss: AutoplayLoss,
-    /// Whether an autoplay series with a limit on single wins continues at a win that equals the limit (ME-19), instead of
-    /// ending (BW-25, WF-19).
+    /// Whether only a win above the limit ends an autoplay series (ME-19); otherwise, a win equal to the limit also
+    /// ends it (BW-25, WF-19).
     pub ends_above_win: bool,
 }
 

@@ -123,15 +123,15 @@ pub struct Mark {
 pub enum MarkKind {
     /// Crystal; `value` is its symbol's index (DM-09).
     Crystal,
-    /// Bonus; `value` is its pay in total bets (ME-04).
+    /// Bonus; `value` is its pay as a multiple of the total bet (ME-04).
     Bonus,
-    /// Mystery Bonus; `value` is its pay in total bets, or 0 until the pay is revealed (ME-05).
+    /// Mystery Bonus; `value` is its pay as a multiple of the total bet, or 0 until the pay is revealed (ME-05).
     Mystery,
     /// Multiplier; `value` is its factor, or 0 until the factor is revealed (ME-06).
     Multiplier,
     /// Potion; `value` is its symbol's index (WF-05).
     Potion,
-    /// Placed Wild; `value` is the length of its side in cells, 1 to 3 (WF-08, WF-10).
+    /// Placed Wild; `value` is its side length in cells, 1 to 3 (WF-08, WF-10).
     PlacedWild,
     /// See WF-13.
     Question,
@@ -249,11 +249,11 @@ pub struct CardTurn {
     pub card: Card,
     pub won: bool,
     pub risked_minor: u64,
-    /// Amount at risk after the turn.
+    /// Amount at risk after this card.
     pub minor: u64,
 }
 
-/// Cards turned in a gamble, iterated from the latest.
+/// Cards turned in a gamble; [`Strip::iter`] starts with the latest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Strip {
     len: u8,

@@ -21,7 +21,7 @@ pub struct Par {
     pub parts: Vec<ReturnPart>,
     /// Probability of a round with a win or a feature.
     pub hit_frequency: Exact,
-    /// Standard deviation of a round, excluding jackpot and gamble.
+    /// Standard deviation of a round's win in bets, excluding jackpot and gamble.
     pub std_dev: f64,
     pub max_win_bets: Exact,
     pub max_win_probability: Exact,
@@ -128,8 +128,8 @@ impl Par {
         self.parts.iter().map(|part| part.rtp.clone()).sum()
     }
 
-    /// Returns 1.96 standard deviations of a round. In 95 % of cases, the mean win of N rounds differs from the return by at
-    /// most this number divided by sqrt(N).
+    /// Returns 1.96 standard deviations of a round's win. In 95 % of cases, the mean win of N rounds differs from the
+    /// return by at most this number divided by sqrt(N).
     #[must_use]
     pub fn volatility_index(&self) -> f64 {
         1.96 * self.std_dev

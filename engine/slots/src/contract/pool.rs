@@ -13,15 +13,15 @@ pub const INCREMENTS: PartName = PartName::jackpot("jackpot_increments", "the ja
 pub struct PoolTerms {
     pub seed_nanos: u64,
     pub contribution_ppm: u32,
-    /// Lowest coin value, in millionths of a EUR, at which the jackpot is the whole pool.
+    /// Lowest coin value, in millionths of a euro, at which a jackpot hit wins the whole pool.
     pub base_coin_micros: u64,
 }
 
-/// Return of a jackpot, in bets.
+/// Mean return of a jackpot, as a multiple of the bet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JackpotReturn {
     pub seed: Exact,
-    /// Return of the pool's increments if the coin value is one EUR.
+    /// Return of the pool's increments at a coin value of 1 EUR.
     pub increments_per_eur: Exact,
     pub increments_max: Exact,
 }
@@ -48,7 +48,7 @@ impl Par {
         Some(JackpotReturn { seed: chance * seed, increments_per_eur: &increments_max / base_coin, increments_max })
     }
 
-    /// Adds the jackpot's return under the pool's terms; if the pool is suspended (`None`), removes the jackpot's return.
+    /// Replaces the jackpot's return with the return under `terms`; removes it if `terms` is `None` (pool suspended).
     #[must_use]
     pub fn at_pool_terms(mut self, terms: Option<&PoolTerms>, coin_micros: u64) -> Self {
         if self.rate("jackpot").is_none() {

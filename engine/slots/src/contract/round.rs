@@ -11,7 +11,7 @@ pub struct Terms {
     /// Whether the player may gamble a win (BW-23, ME-14).
     pub double: bool,
     pub minor_micros: u64,
-    /// Gamble limit (ME-14, ME-15); 0 for none.
+    /// Gamble limit in minor units (ME-14, ME-15); 0 if the player may not gamble.
     pub gamble_max_minor: u64,
     pub carried: Carried,
 }
@@ -102,7 +102,8 @@ pub trait Round: Send {
     fn automatic(&self) -> Option<Choice> {
         choice_for(self.awaiting(), self.pick())
     }
-    /// Resolves one step into `out`. On error, no draw is used, the round is unchanged, and `out` is unspecified.
+    /// Resolves one step and writes its outcome to `out`. On error, no draw is used, the round is unchanged, and the
+    /// content of `out` is unspecified.
     fn resolve(&mut self, choice: &Choice, draws: &mut Draws, out: &mut Outcome) -> Result<(), ChoiceRefused>;
     /// Restarts the round at the same stake and terms, without allocating memory.
     fn reopen(&mut self, carried: &Carried);

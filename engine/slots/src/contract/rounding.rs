@@ -1,6 +1,6 @@
 use crate::contract::par::Exact;
 
-/// Worth of a coin in minor units, as a positive fraction in lowest terms.
+/// Value of a coin in minor units, as a positive fraction in lowest terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CoinFraction {
     pub numerator: u64,
@@ -26,11 +26,11 @@ pub struct Rounding {
     /// Mean amount by which rounding changes a round's win, in coins.
     pub adds: Exact,
     pub adds_to_own: Exact,
-    /// Upper bound of the amount that rounding adds to the standard deviation of a round, in bets.
+    /// Upper bound on the amount that rounding adds to the standard deviation of a round's win, in bets.
     pub spread_at_most: f64,
     /// Largest possible error of `adds`.
     pub within: Exact,
-    /// Upper bound of the additional rounding error of collections, which are paid at a mean coin value (DM-12).
+    /// Upper bound on the additional rounding error of collections, which are paid at a mean coin value (DM-12).
     pub mixed_at_most: Exact,
     pub published: Exact,
 }

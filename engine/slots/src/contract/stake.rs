@@ -11,7 +11,7 @@ pub struct Stake {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum StakeRefused {
-    #[error("the game does not offer the coin value of {micros} millionths")]
+    #[error("the game does not offer a coin value of {micros} millionths")]
     CoinValue { micros: u64 },
     #[error("the number of lines must be {min} to {max}, not {lines}")]
     Lines { lines: u32, min: u32, max: u32 },
@@ -32,7 +32,7 @@ pub struct StakeLimits {
 }
 
 impl StakeLimits {
-    /// Returns a number of coins of which every bet is a multiple.
+    /// Returns a number of coins that divides every possible bet.
     #[must_use]
     pub fn bet_unit(&self) -> u64 {
         let unit = |(min, max): (u32, u32)| if min == max { u64::from(min) } else { 1 };

@@ -9,7 +9,7 @@ use crate::contract::par::{Exact, decimal, exact, ratio};
 use crate::contract::rounding::{CoinFraction, Rounding};
 use crate::contract::stake::COIN_MICROS_MAX;
 
-/// Highest permitted distance from the published return: 0.05 percentage points (DM-19).
+/// Maximum deviation from the published return: 0.05 percentage points (DM-19).
 const APART: (u32, u32) = (5, 10_000);
 const PLACES: usize = 4;
 

@@ -1,8 +1,9 @@
-//! Upper bounds of a round's highest win and of its probability (WF-04, PL-13).
+//! Upper bounds on a round's highest win and its probability (WF-04, PL-13).
 //!
 //! The probability is bounded by Chernoff's method. If `t` and `c` satisfy the last line below, `e^(t won + c left)` is
-//! a supermartingale, where `won` are the bets won and `left` the free spins left. It starts at `e^cn`, so `n` free
-//! spins, with all free spins awarded in them, win at least `W` bets with a probability of at most `e^(cn - tW)`.
+//! a supermartingale, where `won` is the total win in bets, and `left` is the number of free spins left. It starts at
+//! `e^cn`, so `n` free spins, together with all free spins that they award, win at least `W` bets with a probability of
+//! at most `e^(cn - tW)`.
 //!
 //! ```text
 //! a free spin wins X bets, 0 <= X <= M, with mean m, and awards A free spins
@@ -28,7 +29,7 @@ impl FreeSpin {
         self.log_chance_of(spins, &(exact(spins) * &self.most))
     }
 
-    /// Returns the decimal logarithm of an upper bound of the probability that `spins` free spins win `bets`.
+    /// Returns the decimal logarithm of an upper bound on the probability that `spins` free spins win `bets`.
     #[must_use]
     pub fn log_chance_of(&self, spins: u32, bets: &Exact) -> f64 {
         let share = float(&self.mean) / float(&self.most);

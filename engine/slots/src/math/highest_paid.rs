@@ -1,4 +1,4 @@
-//! Highest win of a round in cash, or an upper bound of it (PL-43).
+//! Highest win of a round in minor units, or an upper bound on it (PL-43).
 
 use num_bigint::BigInt;
 
@@ -19,7 +19,7 @@ pub struct Reach {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HighestPaid {
-    /// Highest win without the gamble.
+    /// Highest win in minor units, excluding the gamble.
     pub minor: BigInt,
     pub gambled_minor: BigInt,
     pub chance_exponent: i32,

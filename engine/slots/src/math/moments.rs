@@ -83,8 +83,8 @@ pub fn spin_table(of: &Windows, lines: u32) -> SpinTable {
     table
 }
 
-/// Counts are for the first line; the counts of other lines are equal, because every cell shows every strip position equally
-/// often.
+/// Counts the combinations on the first line. All lines have the same counts, because every cell shows every strip
+/// position equally often.
 #[must_use]
 pub fn combinations(of: &Windows) -> [[u64; REELS + 1]; SYMBOLS_MAX] {
     let mut counts = [[0; REELS + 1]; SYMBOLS_MAX];
@@ -175,7 +175,7 @@ pub(crate) fn wins(of: &Windows, line: &[u8; REELS], columns: [&Column; 3]) -> b
     run.end(3, &of.lines).pays(&of.lines) > 0
 }
 
-/// Returns the highest win of a window and the number of windows with this win, by branch and bound.
+/// Finds, by branch and bound, the highest win of a window and the number of windows with this win.
 #[must_use]
 pub fn max_win(of: &Windows, lines: u32) -> (u64, u64) {
     max_win_at(of, lines, |_, _| true)

@@ -27,7 +27,7 @@ impl Sum {
     }
 }
 
-/// Upper bounds (exclusive) of the classes of wins, in tenths of the bet.
+/// Exclusive upper bounds of the win classes, in tenths of the bet.
 pub const WIN_BOUNDS_TENTHS: [u64; 18] =
     [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000];
 pub const WIN_CLASSES: usize = WIN_BOUNDS_TENTHS.len() + 2;
@@ -40,7 +40,7 @@ pub fn win_class(coins: u64, bet_coins: u64) -> usize {
     }
 }
 
-/// Sums over simulated rounds in coins, excluding jackpot money.
+/// Sums over simulated rounds, in coins and excluding jackpots.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     pub rounds: u64,
@@ -48,7 +48,7 @@ pub struct Tally {
     pub win: Sum,
     /// Saturating sum of the fourth powers of wins.
     pub win_fourths: u128,
-    /// For each feature in [`Game::features`], the number of rounds whose first step has it.
+    /// Number of rounds whose first step has the feature, for each of [`Game::features`].
     pub features: [u64; FEATURES_MAX],
     pub parts: [Sum; PARTS_MAX],
     pub hits: u64,

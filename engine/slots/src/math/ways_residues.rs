@@ -128,7 +128,7 @@ fn after(state: State, content: &Content, running: u64, reel: usize, pays: &[(u8
     next | ((won % n) << WON)
 }
 
-/// Hash table that adds up sums in a deterministic order.
+/// Hash table that accumulates probabilities per state in a deterministic order.
 #[derive(Default)]
 struct Sums {
     all: Vec<(State, Chances)>,

@@ -67,10 +67,10 @@ pub struct SymbolData {
     #[serde(default)]
     pub short: Option<String>,
     pub role: SymbolRole,
-    /// Pay for each number of symbols, starting with one symbol.
+    /// Pays for one, two, three and more of the symbol.
     #[serde(default)]
     pub pays: Vec<u64>,
-    /// Free spins for each number of scatters, starting with one scatter.
+    /// Free spins for one, two, three and more scatters.
     #[serde(default)]
     pub free_spins: Vec<u32>,
 }
@@ -189,7 +189,10 @@ pub fn limits(stake: &StakeData, lines: usize) -> Result<StakeLimits, ModelError
     let ascends = |(min, max): (u32, u32)| 1 <= min && min <= max;
     let fits = usize::try_from(stake.lines.1).is_ok_and(|most| most <= lines);
     if !ascends(stake.lines) || !ascends(stake.coins_per_line) || !fits || stake.coins_per_line.1 > COINS_PER_LINE_MAX {
-        return Err(ModelError::part("stake", "the limits of lines or coins are 0, out of order, or too high"));
+        return Err(ModelError::part(
+            "stake",
+            "the limits on lines or coins per line are 0, out of order, or too high",
+        ));
     }
     let coin_values_micros = match &stake.ladders {
         Some(game) if stake.coin_values.is_empty() => crate::parts::ladder::in_eur(game).unwrap_or_default(),
@@ -202,7 +205,7 @@ pub fn limits(stake: &StakeData, lines: usize) -> Result<StakeLimits, ModelError
         None => stake.coin_values.iter().map(|text| micros("stake", text)).collect::<Result<_, _>>()?,
     };
     if coin_values_micros.is_empty() || coin_values_micros.windows(2).any(|pair| pair[0] >= pair[1]) {
-        return Err(ModelError::part("stake", "coin values must ascend"));
+        return Err(ModelError::part("stake", "coin values must be in ascending order"));
     }
     let by_currency = stake.ladders.is_some();
     Ok(StakeLimits { coin_values_micros, by_currency, lines: stake.lines, coins_per_line: stake.coins_per_line })

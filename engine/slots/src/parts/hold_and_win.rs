@@ -1,4 +1,4 @@
-//! Hold and Win feature: Bonus symbols stay in place during respins, and their functions act when the respins end (ME-04 to
+//! Hold and Win feature: Bonus symbols stay in place during respins, and take effect when the respins end (ME-04 to
 //! ME-13). The symbol at each position is drawn independently.
 //!
 //! When the respins end, the symbols act in reading order: a Mystery reveals a special win, and a Multiplying Bonus draws a
@@ -213,7 +213,7 @@ const fn index(of: usize) -> u32 {
     of as u32
 }
 
-/// Converts a number of at most 15.
+/// Cannot truncate: the number is at most 15.
 #[allow(clippy::cast_possible_truncation)]
 const fn small(of: usize) -> u8 {
     of as u8

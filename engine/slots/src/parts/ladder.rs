@@ -34,7 +34,7 @@ impl Ladder {
             return Err("there must be 1 to 40 coin values");
         }
         if coins_micros.windows(2).any(|pair| pair[0] >= pair[1]) {
-            return Err("coin values must ascend");
+            return Err("coin values must be in ascending order");
         }
         if !coins_micros.contains(&default_micros) {
             return Err("the default coin value is not one of the ladder's coin values");

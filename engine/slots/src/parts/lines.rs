@@ -8,13 +8,13 @@ use crate::parts::reels::{Column, REELS, Reels, StopsAt};
 pub const SYMBOLS_MAX: usize = 16;
 pub const LINES_MAX: usize = 64;
 
-/// Highest pay of a symbol. The limit keeps sums over all stop combinations within 64 bits.
+/// Maximum pay of a symbol. This limit keeps sums over all stop combinations within 64 bits.
 pub const PAYS_MAX: u64 = 1_000_000;
 
 /// Set of lines; bit 0 is the first line.
 pub type LineMask = u64;
 
-/// For each symbol, pays for 0 to 5 of this symbol, as multiples of the coins per line.
+/// Pays of each symbol for 0 to 5 of a kind, as multiples of the coins per line.
 pub type LinePays = [[u64; REELS + 1]; SYMBOLS_MAX];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

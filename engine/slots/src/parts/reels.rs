@@ -41,7 +41,7 @@ impl Reels {
             strips.each_ref().map(|strip| (0..strip.len()).map(|stop| column_at(strip, stop, rows)).collect());
         let reels = Self { rows, columns, lengths };
         if reels.cycle() > CYCLE_MAX {
-            return Err(bad(format!("the reels have {} stop combinations, which are too many", reels.cycle())));
+            return Err(bad(format!("the reels have {} stop combinations, which is too many", reels.cycle())));
         }
         Ok(reels)
     }

@@ -12,7 +12,6 @@ pub struct Counter {
 }
 
 impl Counter {
-    /// Fails if a reel can show the symbol twice in a window.
     pub fn new(reels: &Reels, symbol: u8) -> Result<Self, ModelError> {
         let shows = std::array::from_fn(|reel| {
             let columns = reels.columns(reel).iter();
@@ -47,7 +46,6 @@ pub struct Scatters {
 }
 
 impl Scatters {
-    /// Fails unless exactly one symbol is the scatter, and each reel shows it at most once per window.
     pub fn new(symbols: &[SymbolData], reels: &Reels) -> Result<Self, ModelError> {
         let symbol = data::only(symbols, SymbolRole::Scatter)?;
         let of = &symbols[usize::from(symbol)];

@@ -1,4 +1,4 @@
-//! Wins by ways (DM-02, DM-03).
+//! Wins in games with ways instead of lines (DM-02, DM-03).
 
 use crate::contract::draws::Draws;
 use crate::parts::file::ModelError;
@@ -11,7 +11,7 @@ pub const WAYS_ROWS_MAX: usize = 7;
 
 const LOWEST: u64 = 0x1111_1111_1111_1111;
 
-/// For each symbol, pays per way for 0 to 5 reels that show it, in coins.
+/// Pays of each symbol per way, in coins, for 0 to 5 reels that show the symbol.
 pub type WaysPays = [[u64; REELS + 1]; WAYS_SYMBOLS_MAX];
 
 /// Number of each symbol on a reel, at most 7, in four bits per symbol.
@@ -70,7 +70,7 @@ impl Ways {
         &self.pays
     }
 
-    /// Calls `win` for each win, in the order of symbols.
+    /// Calls `win` for each win, in ascending order of symbol index.
     #[inline]
     pub fn evaluate(&self, counts: &[Counts; REELS], mut win: impl FnMut(WaysWin)) {
         let mut running = counts[0].there() & counts[1].there() & (counts[2].there() | self.from_two);

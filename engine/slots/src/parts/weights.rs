@@ -8,7 +8,6 @@ pub struct Weights<T> {
 }
 
 impl<T: Copy> Weights<T> {
-    /// Fails unless the sum of the weights is above 0 and fits in 32 bits.
     pub fn new(part: &'static str, items: Vec<(T, u32)>) -> Result<Self, ModelError> {
         let total = items.iter().try_fold(0u32, |sum, item| sum.checked_add(item.1));
         match total {

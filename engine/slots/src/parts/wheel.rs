@@ -19,8 +19,6 @@ pub struct Wheel {
 }
 
 impl Wheel {
-    /// Fails if no money prize is twice the lowest, or if `coins_max` staked coins would take more than the weight of the
-    /// lowest money prize.
     pub fn new(data: &WheelData, coins_max: u64) -> Result<Self, ModelError> {
         let bad = |what: &str| ModelError::part("wheel", what);
         let prizes = data.prizes.iter().map(prize).collect::<Result<Vec<_>, _>>()?;

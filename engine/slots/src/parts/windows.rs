@@ -167,7 +167,7 @@ pub(crate) const fn index(of: usize) -> u32 {
     of as u32
 }
 
-/// Converts a number of at most five.
+/// Cannot truncate: the number is at most five.
 #[allow(clippy::cast_possible_truncation)]
 pub(crate) const fn index8(of: usize) -> u8 {
     of as u8

@@ -119,7 +119,7 @@ fn pl_35_ladders_are_replaced_and_refused_with_the_reason() {
     for (game, currency, coins, default, said) in [
         ("solitaire", "EUR", "1", "1", "unknown game solitaire"),
         ("neptune", "EUR", "", "1", "neptune in EUR: there must be 1 to 40 coin values"),
-        ("neptune", "EUR", "2 1", "1", "neptune in EUR: coin values must ascend"),
+        ("neptune", "EUR", "2 1", "1", "neptune in EUR: coin values must be in ascending order"),
         ("neptune", "EUR", "1 2", "3", "neptune in EUR: the default coin value is not one of the ladder's coin values"),
         ("neptune", "EUR", "1 x", "1", "neptune in EUR: a coin value is not a decimal"),
         (

@@ -440,7 +440,7 @@ fn dm_23_the_rules_are_1_0_of_14_march_2019() {
     assert_eq!(game.model_hash(), <[u8; 32]>::from(Sha256::digest(FILE.as_bytes())));
 }
 
-/// DM-24: chi-square test; the 1 - 1e-6 quantile for 45 degrees of freedom, the maximum, is about 104.
+/// DM-24: chi-square test; for 45 degrees of freedom (the most in this test), the 1 - 1e-6 quantile is about 104.
 #[test]
 fn dm_24_every_stop_of_every_reel_is_equally_likely() {
     let naive = Naive::read(FILE);

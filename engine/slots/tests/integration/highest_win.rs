@@ -57,8 +57,8 @@ fn me_21_the_highest_feature_of_mystery_elves() {
     assert!(bought.bets >= ratio(feature, 70) && bought.bets < ratio(feature, 70) + exact(100));
 }
 
-/// WF-04: in the round with the highest win, the paid spin starts a High Symbols Respin of only Wilds. Ten free spins
-/// follow, which also show only Wilds, with a multiplier of 10.
+/// WF-04: in the round with the highest win, the paid spin starts a High Symbols Respin that shows only Wilds. Ten free
+/// spins with a multiplier of 10 follow, which also show only Wilds.
 #[test]
 fn wf_04_win_up_to_of_witch_feature_is_reached() {
     for file in [WITCH, include_str!("../../golden/witch-feature/1.0.toml")] {
@@ -88,7 +88,7 @@ fn np_11_the_highest_round_of_neptune() {
 }
 
 /// BW-06: in the round with the highest win, scatters award 20 free spins and the bonus 60. In each free spin, line
-/// wins are doubled and a bonus wins 300 bets.
+/// wins are doubled and a bonus pays 300 times the bet.
 #[test]
 fn bw_06_the_highest_round_of_bewitched() {
     let window = window("bewitched");

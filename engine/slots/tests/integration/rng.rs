@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 const SPINS: usize = 60_000;
 
-/// Returns the 1 - 1e-6 quantile of chi-square by Wilson and Hilferty (1931).
+/// Returns the 1 - 1e-6 quantile of chi-square by the Wilson-Hilferty approximation.
 fn quantile(freedom: usize) -> f64 {
     const NORMAL: f64 = 4.753_424;
     let spread = 2.0 / (9.0 * freedom as f64);

@@ -5,7 +5,7 @@ use crate::values::{CoinValue, Currency, Minor, Nano};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Campaign {
-    /// Operator's reference of the campaign; must pass [`is_id`](crate::is_id).
+    /// Operator's id for the campaign, valid according to [`is_id`](crate::is_id).
     pub id: SmolStr,
     pub game: SmolStr,
     pub currency: Currency,

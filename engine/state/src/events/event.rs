@@ -51,7 +51,7 @@ pub enum Event {
         round: u64,
         pool: SmolStr,
     },
-    /// Seal for a player's next draw, made without a step.
+    /// Seal for a player's next draw, logged without a step.
     DrawSealed(DrawSealed),
     /// Draws of a round, revealed right after the event that settles or voids the round.
     DrawsRevealed {
@@ -115,7 +115,7 @@ pub enum Event {
     ActedBy {
         /// `operator/name`, a platform credential, or [`ANYONE`](crate::ANYONE).
         actor: String,
-        /// Remark of the caller, which is not verified.
+        /// Caller's note; not verified.
         reference: String,
     },
     /// The new session ends the player's earlier session in the same game (PL-16).
@@ -123,7 +123,7 @@ pub enum Event {
     /// End of a session by closing or disconnecting (BW-27). An idle session expires without an event.
     SessionEnded {
         session: SessionName,
-        /// Time in ms for which only this session can continue the game; 0 if the session was closed.
+        /// Time in ms during which only this session can continue the game; 0 if the session was closed.
         hold_ms: u32,
     },
     RealityCheckAcknowledged {
@@ -157,7 +157,7 @@ pub enum Event {
     },
     DebitRefused {
         reason: String,
-        /// Number in `motherlode.wallet.v1.ReasonCode`; 0 if the wallet gave no reason.
+        /// Value of `motherlode.wallet.v1.ReasonCode`; 0 if the wallet gave no reason.
         code: u32,
     },
     /// Decision to roll a debit back, even if the wallet confirms the debit later.
@@ -228,7 +228,7 @@ pub enum Event {
     ContributionsPooled {
         partition: u32,
         from: u64,
-        /// Position of the last added contribution. No jackpot hit or void before this position is undecided.
+        /// Position of the last added contribution. All jackpot hits and voids before this position are decided.
         to: u64,
         amount: Nano,
     },
@@ -243,7 +243,7 @@ pub enum Event {
         from_reserve: Nano,
         from_house: Nano,
     },
-    /// Pool's stream: the award of a voided round returns to the pool (PL-38).
+    /// Pool's stream: the award of a voided round was returned to the pool (PL-38).
     AwardReversed {
         partition: u32,
         position: u64,
@@ -340,7 +340,7 @@ pub enum Event {
     /// Approval of the next event in the commit: a change on a pool's or the system stream (PL-27), or a void on a player's
     /// stream (PL-38).
     ChangeApproved {
-        /// Position of `ChangeProposed` or `VoidProposed`.
+        /// Position of the approved `ChangeProposed` or `VoidProposed`.
         change: u64,
         proposed_by: String,
         /// Credential of the approver, which must not be the proposer's.
@@ -380,7 +380,7 @@ pub struct ConfigurationReloaded {
     pub keys: Vec<SmolStr>,
     /// Number of changed keys, including those that `keys` omits.
     pub key_count: u32,
-    /// Platform credential, [`ANYONE`](crate::ANYONE), or [`SIGNAL`](crate::SIGNAL).
+    /// Actor of the reload: a platform credential, [`ANYONE`](crate::ANYONE), or [`SIGNAL`](crate::SIGNAL).
     pub actor: String,
 }
 

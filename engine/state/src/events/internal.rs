@@ -15,7 +15,7 @@ pub enum InternalRequest<'a> {
         partition: u32,
         hit: u64,
     },
-    /// Logs `AwardSetAside` on the winner's stream.
+    /// Appends `AwardSetAside` to the winner's stream.
     SetAwardAside {
         pool: &'a str,
         partition: u32,
@@ -122,7 +122,8 @@ pub enum InternalRequest<'a> {
         /// Random number that makes the request id of a reload unique.
         number: u64,
     },
-    /// Request of an operator on a stream that operators share. The internal id contains a hash of the caller's request.
+    /// Request of an operator on a stream that operators share. The internal id contains the operator and the caller's
+    /// request id.
     OfOperator {
         operator: &'a str,
         request_id: &'a str,

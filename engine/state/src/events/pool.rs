@@ -8,7 +8,7 @@ use crate::values::{CoinValue, Currency, FxRate, Minor, Nano, StreamId};
 pub struct PoolTerms {
     pub version: u32,
     pub contribution_ppm: u32,
-    /// Amount with which the pool starts after each win, in EUR.
+    /// Amount in EUR with which the pool starts after each award.
     pub seed: Nano,
     /// Lowest coin value in EUR at which a jackpot hit wins the whole pool; never changes.
     pub base_coin: CoinValue,

@@ -1,8 +1,8 @@
 //! Refusals of commits. A refused commit has no effect.
 //!
-//! Only the first error of a commit is reported. Checks run in this order: the commit's positions in log and stream, then
-//! its events one by one. A bet is checked for switches, account, amount, round, rate, campaign or money, and contribution,
-//! in this order.
+//! Only the first error of a commit is reported. Checks run in this order: the commit's positions in log and stream,
+//! then its events one by one. For a bet, the order is: switches, account, amount, round number, rate, campaign or
+//! balance, contribution.
 
 use smol_str::SmolStr;
 
@@ -56,9 +56,9 @@ pub enum Refused {
     NoSuchDebit,
     #[error("the debit does not match the cost of a round in the same commit")]
     DebitUnused,
-    #[error("the commit matches no credit or report that waits for the operator's wallet")]
+    #[error("the commit matches no pending call to the operator's wallet")]
     NoSuchDue,
-    #[error("{most} credits already wait to be sent to the operator's wallet, which is the maximum")]
+    #[error("{most} credits or reports to the operator's wallet are pending, which is the maximum")]
     DuesWaiting { most: usize },
 
     #[error("{switch} is switched off: {reason}")]
@@ -81,7 +81,7 @@ pub enum Refused {
     #[error("the approved change differs from the proposed change")]
     NotAsProposed,
 
-    #[error("round {round} of the game is open")]
+    #[error("round {round} of this game is still open")]
     RoundOpen { round: u64 },
     #[error("the commit has round {found}, expected {expected}")]
     WrongRound { expected: u64, found: u64 },
@@ -114,9 +114,9 @@ pub enum Refused {
         "the base (state digest) for position {position} does not match the log, or cannot be recorded or confirmed now"
     )]
     BadBase { position: u64 },
-    #[error("generation {number} of draws cannot begin at this position")]
+    #[error("draw generation {number} cannot begin at this position")]
     BadGeneration { number: u64 },
-    #[error("the restore with the number {number} cannot be recorded at this position")]
+    #[error("restore {number} cannot be recorded at this position")]
     BadRestore { number: u64 },
     #[error("round {round} ends without revealing its draws")]
     RevealMissing { round: u64 },
@@ -175,9 +175,7 @@ pub enum Refused {
     #[error("a commit can contain at most one hit, void or report for a pool")]
     SecondDecision,
 
-    #[error(
-        "the event belongs in partition 0 only, or in the other partitions only: this partition does not accept it"
-    )]
+    #[error("the event is not allowed in this partition: partition 0 and the other partitions accept different events")]
     DecidedAtHome,
     #[error("the report of a partition is not allowed: {reason}")]
     BadReport { reason: String },
@@ -200,7 +198,7 @@ pub enum Refused {
     NoSuchAward { hit: u64 },
     #[error("the void of round {round}, which hit the jackpot, has not been approved")]
     VoidUnapproved { round: u64 },
-    #[error("the commit states a wrong effect of the void of round {round} on jackpot awards")]
+    #[error("the commit misstates how the void of round {round} affects jackpot awards")]
     VoidedJackpotWrong { round: u64 },
     #[error(
         "the void of round {round} must repeat facts of the settled round, but these facts are missing or differ from \
@@ -228,7 +226,7 @@ pub enum Refused {
 
     #[error("an amount of {amount} {currency} minor units exceeds the maximum of {ceiling}")]
     AmountAboveCeiling { currency: Currency, amount: Minor, ceiling: Minor },
-    #[error("a balance of {balance} {currency} minor units would exceed the maximum of {ceiling}")]
+    #[error("the balance, now {balance} {currency} minor units, exceeds or would exceed the maximum of {ceiling}")]
     BalanceAboveCeiling { currency: Currency, balance: Minor, ceiling: Minor },
     #[error("the rate of {currency} is out of bounds: a minor unit must be worth 10^-9 to 10^4 EUR")]
     RateOutOfBounds { currency: Currency },
@@ -236,7 +234,7 @@ pub enum Refused {
     AwardPayable { hit: u64 },
     #[error("{switch} was switched off by the platform")]
     PlatformsSwitch { switch: Switch },
-    #[error("change {change} belongs to another operator: an actor of the change's operator must approve the change")]
+    #[error("change {change} belongs to another operator: an actor of that operator must approve the change")]
     OtherActors { change: u64 },
 
     #[error(

@@ -7,12 +7,12 @@ use crate::values::RecordHash;
 pub struct LogRestored {
     /// Random number that identifies the restore, above 0; the same in all partitions.
     pub number: u64,
-    /// Last position before this commit.
+    /// Position to which the log was restored, immediately before this commit.
     pub position: u64,
     /// Hash of the record at `position`; the genesis hash if `position` is 0.
     pub record_hash: RecordHash,
-    /// Origin of the previous log; empty if no checkpoint is known.
+    /// Origin line of the previous log's checkpoints; empty if no checkpoint is known.
     pub origin: String,
-    /// Last known checkpoint of the previous log, a signed note; empty for none.
+    /// Last known checkpoint (signed note) of the previous log; empty if none is known.
     pub checkpoint: String,
 }

@@ -7,14 +7,14 @@ use crate::values::{CoinValue, Currency, FxRate, Minor, Nano};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoundStarted {
-    /// Number of the round, 1-based and contiguous over all of the player's rounds in all games.
+    /// Number of the round, 1-based and contiguous across all of the player's games.
     pub round: u64,
     pub game: SmolStr,
     pub rules_version: SmolStr,
     /// SHA-256.
     pub model_hash: [u8; 32],
     pub currency: Currency,
-    /// Price of the stake. Above 0 even for a free round, for which the player pays nothing.
+    /// Price of the round. Also above 0 for a free round, which costs the player nothing.
     pub bet: Minor,
     pub coin_value: CoinValue,
     pub stake: LoggedTerms,
@@ -38,7 +38,7 @@ impl RoundStarted {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LoggedTerms {
     Terms(RoundTerms),
-    /// Terms that cannot be parsed, as the bytes in the log.
+    /// Raw bytes of terms that cannot be parsed.
     Unreadable(Vec<u8>),
 }
 

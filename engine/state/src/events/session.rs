@@ -20,17 +20,17 @@ pub struct SessionOpened {
     pub limits: DayLimits,
 }
 
-/// Strictest limits among a player's sessions of a day.
+/// Limits for a player's day: the strictest limits of all sessions opened on that day.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DayLimits {
     pub reality_check_ms: Option<NonZeroU32>,
-    /// Maximum time played in ms; afterwards, bets are refused.
+    /// Maximum time played per day in ms; afterwards, bets are refused.
     pub time_ms_max: Option<NonZeroU32>,
-    /// Loss limit of the day in whole EUR.
+    /// Loss limit for the day in whole EUR.
     pub loss_eur_max: Option<NonZeroU32>,
-    /// Loss limits of the day, at most one per currency; each limit counts the losses in all currencies.
+    /// Loss limits for the day, at most one per currency; each limit counts losses in all currencies.
     pub losses_max: Vec<(Currency, Minor)>,
-    /// Bet limits of a round, at most one per currency; each limit is converted to the bet's currency.
+    /// Limits on the bet of a round, at most one per currency; each limit is converted to the bet's currency.
     pub bets_max: Vec<(Currency, Minor)>,
 }
 

@@ -8,7 +8,7 @@ use crate::values::{Minor, Nano};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum VoidedJackpot {
-    /// Only in older logs: the round's contribution was removed from the pool, and its awards did not change.
+    /// Only in older logs: the round's contribution was removed from the pool; the round's awards were not reversed.
     TakenBack,
     /// The round's contribution stays in the pool unless an incident returns it. No award of the round was paid, and unpaid
     /// awards return to the pool.
@@ -57,7 +57,7 @@ pub struct ReportedVoids {
     pub operator: SmolStr,
     pub game: SmolStr,
     pub rules_version: SmolStr,
-    /// Time of the bets in whole minutes since 1970.
+    /// Time of the bets in whole minutes since the Unix epoch.
     pub minute: i64,
     pub voids: u64,
     /// Contributions, in EUR, of bets in the range of positions that the report covers.

@@ -11,7 +11,8 @@ use crate::values::{ANYONE, Ceiling, CoinValue, Currency, FxRate, HOME, Minor, N
 /// Highest balance at which a bet is accepted. At a higher balance, a win might exceed the maximum balance.
 const BET_BALANCE_MAX: Minor = Minor(i64::MAX / 8);
 
-/// Lowest and highest worth of a minor unit in 1e-9 EUR. With these limits, a pool of 10^9 EUR is at most 10^18 minor units.
+/// Lowest and highest value of a minor unit in 1e-9 EUR. With these limits, a pool of 10^9 EUR is at most 10^18 minor
+/// units.
 const MINOR_WORTH: (i128, i128) = (1, 10_000 * Nano::PER_MAJOR);
 
 /// Highest seed of a pool. This limit keeps a jackpot in any currency far below the maximum balance.
@@ -37,7 +38,7 @@ impl Stage {
 }
 
 impl Commit {
-    /// Refuses a void by the actor [`ANYONE`] if operators are configured (PL-38).
+    /// Refuses an unapproved void by the actor [`ANYONE`]; the writer calls this if operators are configured (PL-38).
     pub fn admit_actors(&self) -> Result<(), Refused> {
         let mut approved = false;
         for event in &self.events {

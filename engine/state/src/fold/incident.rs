@@ -31,8 +31,8 @@ impl<'s> View<'s> {
 }
 
 impl<'s> Transition<'s, '_> {
-    /// Adds the contributions of reported voids to the sums from which incidents return contributions. Bets older than
-    /// `RETURN_MINUTES` are ignored.
+    /// Adds the contributions of reported voids to the sums that incidents can return. Bets older than `RETURN_MINUTES`
+    /// are ignored.
     pub fn sum_voids(&mut self, name: &str, partition: u32, (from, to): (u64, u64)) -> Result<(), Refused> {
         let (view, now) = (self.view, Incident::minute_of(self.commit.time_ms));
         let pool = self.pool(name)?;
@@ -73,7 +73,7 @@ impl<'s> Transition<'s, '_> {
         } else if until_ms > now_ms.saturating_add(Incident::RESOLUTION_MS) {
             "the incident's interval ends in the future"
         } else if from_ms < 0 || now_ms / Incident::RESOLUTION_MS - from_ms / Incident::RESOLUTION_MS > RETURN_MINUTES {
-            "the incident's interval begins more than 92 days ago"
+            "the incident began more than 92 days ago"
         } else if pool.incidents.contains_key(&incident.id) {
             return Err(Refused::IncidentExists { id: incident.id.clone() });
         } else if pool.incidents.len() >= INCIDENTS_MAX {
@@ -85,9 +85,9 @@ impl<'s> Transition<'s, '_> {
         Err(Refused::BadIncident { reason: reason.to_owned() })
     }
 
-    /// Returns contributions to the operator's house. Contributions of the current cycle are taken from the increments.
-    /// Contributions of earlier cycles are taken from the reserve and, if the reserve is insufficient, from the seed funding
-    /// (BW-19).
+    /// Pays contributions back to the operator's house. Contributions of the current cycle are taken from the
+    /// increments; those of earlier cycles are taken from the reserve and, if the reserve is insufficient, from the
+    /// seed funding (BW-19).
     pub fn return_contributions(
         &mut self,
         name: &'s str,
@@ -129,7 +129,7 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// Returns an unpaid award: its seed part to the house, and the remainder to the pool's reserve.
+    /// Reverses an unpaid award: its seed part goes to the house, and the remainder to the pool's reserve.
     pub fn reverse(
         &mut self,
         name: &'s str,

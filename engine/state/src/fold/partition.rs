@@ -37,7 +37,7 @@ impl<'s> Transition<'s, '_> {
         if let StretchEnd::Standing { open_rounds, mirrored } = *end {
             if !(reported.mirrored..position).contains(&mirrored) {
                 return Err(Refused::BadReport {
-                    reason: "the mirror is ahead of partition 0, or behind an earlier state of the mirror".to_owned(),
+                    reason: "the report's mirrored position must precede this commit and must not decrease".to_owned(),
                 });
             }
             (reported.open_rounds, reported.mirrored) = (open_rounds, mirrored);
@@ -123,7 +123,7 @@ impl<'s> Transition<'s, '_> {
         for VoidReturn { operator, amount } in &mirrored.returns {
             if *amount <= Nano::ZERO {
                 return Err(Refused::BadReport {
-                    reason: "an amount that is returned to an operator is not positive".to_owned(),
+                    reason: "each amount returned to an operator must be above 0".to_owned(),
                 });
             }
             self.transfer(Account::Interpartition, Account::House(operator), Currency::EUR, *amount);
@@ -147,9 +147,7 @@ impl<'s> Transition<'s, '_> {
             return Err(Refused::WrongTerms { expected: pool.terms.version, found: terms.version });
         }
         if terms.base_coin != pool.terms.base_coin {
-            return Err(Refused::BadTerms {
-                reason: "all terms of a pool must have the same base coin value".to_owned(),
-            });
+            return Err(Refused::BadTerms { reason: "a pool's base coin value must not change".to_owned() });
         }
         if matches!(pool.status, PoolStatus::Retired { .. }) && *status != pool.status {
             return Err(Refused::PoolStatus { status: pool.status });
@@ -190,7 +188,7 @@ fn check_report(report: &PartitionReported) -> Result<(), Refused> {
     };
     let reason = match end {
         _ if !voids.iter().all(is_sum) || (to == 0 && !voids.is_empty()) => {
-            "a sum of voided contributions in the report is negative, or is stated without a void"
+            "the report's sums of voided contributions must not be negative, and must each cover at least one void"
         }
         _ if contributions < Nano::ZERO => "the report's contributions are negative",
         StretchEnd::Standing { open_rounds, mirrored }
@@ -208,7 +206,7 @@ fn check_report(report: &PartitionReported) -> Result<(), Refused> {
         StretchEnd::Decision(Decision::Reversal(reversal))
             if reversal.amount <= Nano::ZERO || !(Nano::ZERO..=reversal.amount).contains(&reversal.to_house) =>
         {
-            "the reversed amount is not positive"
+            "the reversed amount is not positive, or its house part is out of range"
         }
         StretchEnd::Decision(Decision::Hit(hit)) if !matches!(hit.stream, StreamId::Player { .. }) => {
             "the hit is not on a player's stream"

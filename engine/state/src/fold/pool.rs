@@ -29,7 +29,7 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// Adds contributions to the pool, each contribution once. Jackpot hits and voids before a contribution must be
+    /// Adds a partition's contributions from `from` to `to` to the pool. Jackpot hits and voids before `to` must be
     /// decided first (BW-11).
     pub fn take_up(&mut self, name: &'s str, partition: u32, from: u64, to: u64, amount: Nano) -> Result<(), Refused> {
         let (view, home) = (self.view, self.commit.partition);
@@ -163,9 +163,7 @@ impl<'s> Transition<'s, '_> {
         }
         check_terms(terms, pool.next_terms_version())?;
         if terms.base_coin != pool.terms.base_coin {
-            return Err(Refused::BadTerms {
-                reason: "all terms of a pool must have the same base coin value".to_owned(),
-            });
+            return Err(Refused::BadTerms { reason: "a pool's base coin value must not change".to_owned() });
         }
         pool.pending_terms = Some(terms.clone());
         Ok(())
@@ -234,7 +232,7 @@ impl<'s> Transition<'s, '_> {
 
 pub(super) fn check_terms(terms: &PoolTerms, version: u32) -> Result<(), Refused> {
     let fault = if terms.contribution_ppm > 1_000_000 {
-        "a contribution must be at most the bet"
+        "a contribution must not exceed the bet"
     } else if !(Nano::ZERO..=Nano::major(1_000_000_000)).contains(&terms.seed) {
         "the seed must be between 0 and 10^9 EUR"
     } else if terms.base_coin.0 == 0 {

@@ -12,7 +12,8 @@ use crate::values::{MoneyError, Nano};
 impl Books {
     /// Returns events that add a partition's contributions to the pool up to its next jackpot hit or void, and that
     /// decide this hit or void. One commit decides up to [`DECISIONS_MAX`] consecutive voids, but only one hit.
-    /// Partitions with an undecided hit or void come first, then the partition with the most contributions to pool.
+    /// Partitions with an undecided hit or void come first, then the partition with the longest range of positions to
+    /// pool.
     pub fn pool_step(&self, pool: &str) -> Result<Option<Vec<Event>>, MoneyError> {
         let state = self.pool(pool).filter(|state| state.mirrors().is_none());
         let (Some(state), Some(pending)) = (state, self.pending.get(pool)) else {

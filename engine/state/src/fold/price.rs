@@ -4,7 +4,7 @@ use crate::events::{Award, CollisionShare, Hit, TakeBack};
 use crate::state::PoolState;
 use crate::values::{CoinValue, Minor, MoneyError, Nano};
 
-/// Returns the jackpot to display (BW-13), pool x coin / base coin, in the player's currency, rounded down to 1e-9.
+/// Returns the displayed jackpot (BW-13) in the player's currency: `pool x coin / base coin`, rounded down to 1e-9.
 pub fn figure(pool: &PoolState, coin: CoinValue) -> Result<Nano, MoneyError> {
     pool.base()
         .0
@@ -20,12 +20,12 @@ fn same_refresh(earlier_ms: i64, later_ms: i64, refresh_ms: u32) -> bool {
     earlier_ms.div_euclid(interval) == later_ms.div_euclid(interval)
 }
 
-/// Computes the award of a jackpot hit (BW-16, BW-17). `pool` must include the contributions before the hit and earlier
-/// awards.
+/// Computes the award of a jackpot hit (BW-16, BW-17). `pool` must already include all contributions before the hit and
+/// all earlier awards.
 ///
 /// The award is `weighted x coin / base coin + whole`. For a first jackpot hit, `weighted` is the pool and `whole` is
-/// zero. For a second hit in the same refresh interval, `weighted` is the seed and `whole` is all increments. The award
-/// is rounded down to the player's minor unit; the reserve gets the rest.
+/// zero. For a second hit in the same refresh interval, [`CollisionShare::Full`] makes `weighted` the seed and `whole`
+/// all increments. The award is rounded down to the player's minor unit; the reserve gets the rest.
 pub fn price(pool: &PoolState, hit: &Hit) -> Result<Award, MoneyError> {
     let terms = &pool.terms;
     let within = pool.last_hit_ms.is_some_and(|last_ms| same_refresh(last_ms, hit.time_ms, terms.refresh_ms));

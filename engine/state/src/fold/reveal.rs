@@ -7,7 +7,7 @@ use crate::values::{Dealt, Seal, draw};
 pub(super) struct RevealDue {
     pub round: u64,
     seals: SmallVec<[Seal; 1]>,
-    /// Whether the round was voided; only then may the key of its draws be lost.
+    /// Whether the round was voided; only then is `DrawsLost` accepted.
     voided: bool,
 }
 

@@ -1,5 +1,5 @@
-//! Seamless wallets (PL-31). The commit that opens a round also adds the confirmed debit's amount to the player's balance. A
-//! balance that remains after a commit is due to the wallet as a credit.
+//! Seamless wallets (PL-31). The commit that opens a round also adds the confirmed debit's amount to the player's
+//! balance. Any balance left after a commit is owed to the wallet as a credit.
 
 use std::sync::Arc;
 
@@ -129,7 +129,8 @@ impl<'s> Transition<'s, '_> {
         amount: Minor,
         reported: Reported<'_>,
     ) -> Result<(), Refused> {
-        // After a credit, a balance is above 0; a reported balance of 0 means that an older log lacks the balance.
+        // After a credit, the balance is above 0, so 0 means that the wallet reported none, or that an older version
+        // wrote the log.
         if reported.0 != Minor::ZERO {
             self.note_balance(currency, reported)?;
         }

@@ -13,10 +13,10 @@ use crate::values::{End, Nano, PerCurrency, RecordHash, StreamId};
 
 /// State of some of the players, so that several threads can fold a log.
 ///
-/// The main [`Books`] fold all streams except players' streams. For each commit of a player, in log order, the main books
-/// apply the [`Left`] that the player's share returned; at the end they apply the [`Totals`] of all shares.
-/// [`Share::follow`] copies changes of pools, rates and system to a share. The result equals the result of
-/// [`Books::apply_recorded`].
+/// The main [`Books`] fold all streams except players' streams. For each commit of a player, in log order, the main
+/// books apply the [`Left`] that the player's share returned; at the end they apply the [`Totals`] of all shares.
+/// [`Share::follow`] copies pools, unpaid awards, rates and system to a share. The result is the same as that of
+/// applying each commit with [`Books::apply_recorded`].
 #[derive(Debug, Default)]
 pub struct Share(Books);
 
@@ -91,7 +91,7 @@ impl Share {
         (books.pools, books.unpaid, books.rates, books.system) = (pools, unpaid, rates, system);
     }
 
-    /// Applies a commit that is not on a player's stream to the common state, except to the amounts of pools.
+    /// Applies a commit that is not on a player's stream to the common state, but does not update pool amounts.
     /// `is_kept` returns whether a player's unpaid awards belong to this share.
     pub fn take_over(&mut self, commit: &Commit, is_kept: impl Fn(&StreamId) -> bool) -> Result<(), Refused> {
         let Self(books) = self;

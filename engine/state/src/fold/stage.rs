@@ -7,8 +7,8 @@ use crate::events::{Commit, Refused, SettledRound};
 use crate::state::{Books, PlayerState};
 use crate::values::{End, Head, Posting, RecordHash, StreamId};
 
-/// Groups of decided commits that are not durable yet. The oldest group is decided on the durable [`Books`], each
-/// later group on the state after the previous group. After a failed write, the stage is invalid.
+/// Groups of accepted commits that are not durable yet. The oldest group was checked against the durable [`Books`], and
+/// each later group against the state after the previous group. After a failed write, the stage is invalid.
 ///
 /// ```
 /// # use motherlode_state::{Books, Commit, Refused, Stage};
@@ -88,8 +88,7 @@ impl Stage {
         self.apply_to(subject, books, commit, recalled, record)
     }
 
-    /// Applies a commit like [`Stage::apply_recorded`], but to a copy of the stream's state, made by [`Stage::copy`]
-    /// directly before.
+    /// Same as [`Stage::apply_recorded`], for a subject that [`Stage::copy`] filled immediately before.
     pub fn apply_to(
         &mut self,
         Subject(mut delta): Subject,

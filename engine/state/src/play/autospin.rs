@@ -96,7 +96,7 @@ impl Autospin {
         saturated(self.bets)
     }
 
-    /// Returns the wins, including jackpots.
+    /// Returns the sum of all wins, including jackpots.
     #[must_use]
     pub fn wins(&self) -> Minor {
         saturated(self.wins)

@@ -25,7 +25,7 @@ pub struct Profile {
     pub reality_check_ms: Option<NonZeroU32>,
     /// Maximum time played per day in ms; afterwards, bets are refused.
     pub session_ms_max: Option<NonZeroU32>,
-    /// Maximum loss of a day in whole EUR.
+    /// Maximum loss per day in whole EUR.
     pub loss_eur_max: Option<NonZeroU32>,
     /// Whether the player must set limits for each session.
     pub limits_by_player: bool,

@@ -1,4 +1,4 @@
-//! Table of sessions (BW-26, BW-27, PL-16), which is not logged.
+//! In-memory table of sessions (BW-26, BW-27, PL-16).
 //!
 //! A session ends when it is closed, idle or disconnected. Bets are refused while a reality check is due, and after the
 //! player has reached the time limit (PL-26). For each game, a player has at most one live session with real money and
@@ -17,7 +17,7 @@ use crate::values::{Currency, Minor, StreamId};
 pub struct SessionLimits {
     /// Idle limit of a session, in ms (BW-26).
     pub idle_ms_max: i64,
-    /// Time in ms after a disconnection during which the player can open no other session of the game (BW-27).
+    /// Time in ms after a disconnection during which the player cannot open another session of the game (BW-27).
     pub hold_ms: i64,
     /// Maximum number of live sessions, plus disconnected sessions whose game is still reserved.
     pub count_max: usize,
@@ -39,20 +39,20 @@ pub struct SessionOf {
     pub jurisdiction: SmolStr,
     pub profile: Profile,
     pub loss_max: Option<Minor>,
-    /// Highest bet of a round in minor units, if the player or the operator set a limit.
+    /// Maximum bet per round in minor units, if the player or the operator set a limit.
     pub bet_max: Option<Minor>,
     pub operator_session: SmolStr,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SessionRefused {
-    #[error("the player already plays this game in another session or connection")]
+    #[error("the player is already playing this game in another session or connection")]
     InUse,
     #[error("the connection was dropped; a session can be opened again in {left_ms} ms")]
     Held { left_ms: i64 },
     #[error("the session is over")]
     Expired,
-    #[error("the session is bound to a game or currency other than the requested one")]
+    #[error("the session belongs to a different game or currency")]
     Mismatch,
     #[error("the request id was already used to open a different session")]
     RequestIdReused,

@@ -146,7 +146,8 @@ impl Books {
         self.operators.get(operator).map_or(0, |operator| operator.open.len())
     }
 
-    /// Returns position, player and number of each [open round](Self::open_rounds), including rounds of evicted players.
+    /// Returns the position, player and number of each [open round](Self::open_rounds), including rounds of evicted
+    /// players.
     pub fn open_names(&self, operator: &str, after: u64) -> impl Iterator<Item = (u64, &str, u64)> {
         let operator = self.operators.get(operator).into_iter();
         let listed =
@@ -154,7 +155,7 @@ impl Books {
         listed.map(|(at, name, number)| (*at, name.as_str(), *number))
     }
 
-    /// Position of the oldest open round's bet, also counting rounds of evicted players.
+    /// Position of the oldest open round's bet, including rounds of evicted players.
     #[must_use]
     pub fn first_open_round(&self) -> Option<u64> {
         self.operators.values().filter_map(|operator| operator.open.first().map(|(at, ..)| *at)).min()
@@ -172,7 +173,7 @@ impl Books {
         operator.flat_map(move |operator| operator.owing.range(after.clone())).map(SmolStr::as_str)
     }
 
-    /// Returns start (Unix ms) and player of each debit whose bet is not in the log yet, oldest first.
+    /// Returns the start time (Unix ms) and the player of each debit whose bet is not in the log yet, oldest first.
     pub fn waiting_debits(&self, operator: &str) -> impl Iterator<Item = (i64, &str)> {
         let operator = self.operators.get(operator).into_iter();
         operator.flat_map(|operator| &operator.waiting).map(|(asked_ms, name)| (*asked_ms, name.as_str()))

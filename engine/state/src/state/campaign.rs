@@ -23,7 +23,7 @@ impl CampaignState {
             _ if !(1..=Campaign::ROUNDS_MAX).contains(&campaign.rounds) => {
                 bad("the campaign must have 1 to 10,000 rounds")
             }
-            _ if campaign.expires_ms <= granted_ms => bad("the campaign expires before it begins"),
+            _ if campaign.expires_ms <= granted_ms => bad("the campaign expires before it is granted"),
             _ => Ok(Self {
                 campaign: campaign.clone(),
                 granted_at,

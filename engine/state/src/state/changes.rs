@@ -1,5 +1,5 @@
-//! Changes that need two actors (PL-27). The same commit approves and applies a change. A change without a decision lapses
-//! without an event.
+//! Changes that need two actors (PL-27). One commit both approves and applies a change. A change without a decision
+//! lapses without an event.
 
 use std::collections::BTreeMap;
 

@@ -9,14 +9,14 @@ use crate::values::{Currency, Minor, Rates, exchange};
 /// Longest pause between actions that counts as time played.
 pub const BREAK_MS: i64 = 30 * 60_000;
 
-/// A player's figures of a day (UTC), with real money or with play money (PL-17). A loss counts for the day of the bet. Time
-/// played is the sum of the times between actions, except those longer than [`BREAK_MS`].
+/// A player's figures for one UTC day, either in real money or in play money (PL-17). A loss counts towards the day of
+/// the bet. Time played is the sum of the pauses between actions, except pauses longer than [`BREAK_MS`].
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Day {
     number: i64,
     acted_ms: Option<i64>,
     played_ms: u32,
-    /// Time played in ms, including earlier days, since the player last acknowledged a reality check.
+    /// Time played in ms since the player last acknowledged a reality check, possibly on an earlier day.
     unseen_ms: u32,
     /// Wins minus bets, in the currency of the day's first bet.
     net: Option<(Currency, i128)>,

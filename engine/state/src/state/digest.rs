@@ -1,5 +1,4 @@
-//! Digest of the state at a position, as claimed by `BaseTaken` (PL-37). The layout of tables and the order of fields do not
-//! affect the digest.
+//! Digest of the state at a position, as claimed by `BaseTaken` (PL-37).
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -18,7 +17,7 @@ use super::void_sums::{PendingVoid, VoidKey, VoidSum};
 use crate::events::Decision;
 use crate::values::{End, Nano, PerCurrency};
 
-/// SHA-256 of the players, sorted by operator and name, and of the state other than players.
+/// SHA-256 of the players, sorted by operator and name, and of the rest of the state.
 ///
 /// While `FORM` is unchanged, the digest of an old log must not change. A field can be added to the state, because default
 /// values are not encoded, but no field can be renamed or removed.
@@ -46,7 +45,7 @@ impl StateDigest {
     }
 }
 
-/// State without players and without the operators' sums over players.
+/// State without players and without the operators' indexes of players.
 #[derive(Serialize)]
 struct Shared<'a> {
     ends: &'a BTreeMap<u32, End>,

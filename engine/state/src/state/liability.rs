@@ -29,13 +29,13 @@ impl Liabilities {
             _ if !is_id(operator) || !is_id(campaign) => return bad("the campaign's name is not well formed"),
             _ if *players == 0 || *max_liability <= Nano::ZERO || *cap < Nano::ZERO => {
                 return bad(
-                    "the campaign's number of players and cost must be above 0, and its cap must not be negative",
+                    "the campaign's player count and maximum cost must be above 0, and its cap must not be negative",
                 );
             }
             _ if named > 0 && named != *players => {
-                return bad("the campaign's number of players differs from the length of its list of players");
+                return bad("the campaign's player count differs from the length of its player list");
             }
-            _ if *expires_ms <= now_ms => return bad("the campaign expires before it begins"),
+            _ if *expires_ms <= now_ms => return bad("the campaign expires before it is granted"),
             _ if last - today > Self::DAYS_MAX => return bad("the campaign expires in more than ten years"),
             _ => {}
         }

@@ -21,7 +21,7 @@ pub(crate) struct Operator {
     pub busy: BTreeSet<SmolStr>,
     pub owing: BTreeSet<SmolStr>,
     pub waiting: BTreeSet<(i64, SmolStr)>,
-    /// Pending proposals: expiry, player, round.
+    /// Pending void proposals: time of lapse (Unix ms), player, round.
     pub void_proposals: BTreeSet<(i64, SmolStr, u64)>,
 }
 
@@ -69,7 +69,7 @@ fn set(names: &mut BTreeSet<SmolStr>, name: &str, before: bool, after: bool) {
     }
 }
 
-/// Sums over an operator's players.
+/// Balances of an operator's accounts; `players` is the sum of the players' balances.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct OperatorTotals {
     pub players: PerCurrency<Nano>,

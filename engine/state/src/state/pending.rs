@@ -34,7 +34,7 @@ impl UnpaidAward {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Pending {
     pub totals: PendingTotals,
-    /// Per partition, contributions that are not in the pool yet, with their positions, ascending.
+    /// Contributions not yet in the pool, per partition: position and amount, in ascending order.
     pub contributions: BTreeMap<u32, VecDeque<(u64, Nano)>>,
     pub decisions: BTreeMap<u32, VecDeque<Decision>>,
     pub voids: BTreeMap<u32, VecDeque<PendingVoid>>,

@@ -1,4 +1,4 @@
-//! State of a player, which is cheap to clone. The state contains no settled rounds.
+//! State of a player; cheap to clone. The state contains no settled rounds.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -48,7 +48,7 @@ pub struct PlayerState {
     campaigns: Option<Arc<Vec<Arc<CampaignState>>>>,
     voided: Option<Arc<Voids>>,
     pub(crate) void_proposals: Option<Arc<Vec<VoidProposal>>>,
-    /// Figures of each game: play money at index 0, real money at index 1.
+    /// Net result of the latest session, per game: play money at index 0, real money at index 1.
     tallies: [Option<Arc<BTreeMap<SmolStr, Tally>>>; 2],
 }
 
@@ -121,7 +121,7 @@ impl PlayerState {
         self.wallet()?.debit.as_ref()
     }
 
-    /// Returns a copy of the player with a balance higher by `amount`, as after a confirmed debit.
+    /// Returns a copy of the player whose balance is increased by `amount`, as by a confirmed debit.
     #[must_use]
     pub fn with_funds(&self, currency: Currency, amount: Minor) -> Self {
         let mut funded = self.clone();

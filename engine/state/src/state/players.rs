@@ -1,5 +1,5 @@
-//! Players of an operator, ordered by a hash of their names, so that a lookup compares numbers. A sorted set of names lets
-//! listing by prefix read only the listed players.
+//! Players of an operator, ordered by name hash, so that lookups compare numbers. With the sorted set of names, listing
+//! by prefix reads only the listed players.
 //!
 //! For [snapshots](super::watch), the table records which players changed since the latest snapshot, and keeps former
 //! states that the running snapshot has not written yet.
@@ -44,7 +44,7 @@ impl<'a> Name<'a> {
 pub(crate) struct Players {
     places: BTreeMap<u64, Slots>,
     names: BTreeSet<SmolStr>,
-    /// Name hashes of changed players, with duplicates.
+    /// Name hashes of changed players; may contain duplicates.
     changed: Vec<u64>,
     /// Former states of the players that changed after the running snapshot began.
     before: BTreeMap<u64, Vec<Named>>,
@@ -130,8 +130,8 @@ impl Players {
         std::mem::take(&mut self.before)
     }
 
-    /// Evicts players without unwritten changes or open rounds that were last used at a `Watch::age` below `used`. Returns
-    /// the name hash at which the next call should start.
+    /// Evicts players that were last used at a `Watch::age` below `used`, and have no unwritten changes and no open
+    /// rounds. Returns the name hash at which the next call should start.
     pub fn evict(&mut self, from: u64, places: usize, used: u32, watch: Watch) -> Option<u64> {
         let mut seen = self.places.range_mut(from..);
         let mut empty = vec![];

@@ -20,7 +20,7 @@ pub struct PoolState {
     pub increments: Nano,
     pub reserve: Nano,
     pub house_funding: Nano,
-    /// Sum of all contributions, minus those that voids and incidents removed.
+    /// Sum of all contributions, minus those removed by voids and incidents.
     pub contributions: Nano,
     pub paid: Nano,
     pub moved_in: Nano,
@@ -34,7 +34,7 @@ pub struct PoolState {
     /// For each partition, the last position at which a jackpot hit is awarded although the pool is suspended (BW-20).
     pub(crate) awarded_to: BTreeMap<u32, u64>,
     pub(crate) incidents: Arc<BTreeMap<SmolStr, Incident>>,
-    /// First minute of bets whose contributions an incident can still return.
+    /// Minute of the earliest bets whose contributions an incident can still return.
     pub(crate) returns_from: i64,
     pub(crate) reports: BTreeMap<u32, Reported>,
     /// Position in the home partition that this mirror copies; 0 in the home partition.
@@ -144,8 +144,7 @@ impl PoolState {
         self.pending_terms.as_ref().unwrap_or(&self.terms).version.saturating_add(1)
     }
 
-    /// Returns whether contributions + house_funding + moved_in = paid + moved_out + increments + reserve, and no figure is
-    /// negative (BW-18).
+    /// Returns whether the pool's sources equal its uses, and no figure is negative (BW-18).
     #[must_use]
     pub fn is_balanced(&self) -> bool {
         let sources = self.contributions.0 + self.house_funding.0 + self.moved_in.0;

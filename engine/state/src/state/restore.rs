@@ -7,13 +7,13 @@ use crate::events::{LogRestored, Refused};
 pub struct Restores(Vec<(u64, u64)>);
 
 impl Restores {
-    /// Number that names the latest restore; 0 if there was none.
+    /// Number of the latest restore; 0 if there was none.
     #[must_use]
     pub fn current(&self) -> u64 {
         self.0.last().map_or(0, |(_, number)| *number)
     }
 
-    /// Number that names the latest restore before the record at `position`.
+    /// Number of the latest restore at or before `position`; 0 if none.
     #[must_use]
     pub fn number_at(&self, position: u64) -> u64 {
         let before = self.0.partition_point(|(restored, _)| *restored <= position);
@@ -30,8 +30,8 @@ impl Restores {
         Ok(())
     }
 
-    /// Id of a wallet transaction that the record at `position` caused. After a restore, transactions get other ids, because
-    /// wallets have completed the transactions that the restore undid.
+    /// Returns the id of a wallet transaction caused by the record at `position`. After a restore, new transactions get
+    /// different ids, because wallets may have completed the transactions that the restore undid.
     #[must_use]
     pub fn transaction_id(&self, position: u64, id: String) -> String {
         match self.number_at(position) {

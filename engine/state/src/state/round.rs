@@ -12,7 +12,7 @@ pub struct OpenRound {
     pub started: Arc<RoundStarted>,
     pub opened_at: u64,
     pub opened_ms: i64,
-    /// Time of the round's latest event, from which the wait for the player's next choice is counted (PL-03).
+    /// Time of the round's latest event, from which the wait for the player's next choice is measured (PL-03).
     pub last_ms: i64,
     pub last_position: u64,
     pub steps: SmallVec<[Step; 1]>,

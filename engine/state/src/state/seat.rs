@@ -1,5 +1,5 @@
-//! A seat is the logged state of the latest session of a game (PL-16, BW-27), which other processes can read. A seat expires
-//! without an event.
+//! A seat is the logged state of a player's latest session of a game (PL-16, BW-27). Other processes read seats from
+//! the log. A seat expires without an event.
 
 use std::sync::Arc;
 

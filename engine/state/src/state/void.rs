@@ -6,11 +6,11 @@ use crate::events::Refused;
 
 pub const VOID_HOLD_MS: i64 = 72 * 3_600_000;
 
-/// Minimum time in ms from the lapse of a proposal to a new proposal for the round. Meanwhile, awards of the round can be
-/// paid.
+/// Minimum time in ms between the lapse of a void proposal and a new one for the same round. During this time, the
+/// round's awards can be paid.
 const REPEAT_AFTER_MS: i64 = 24 * 3_600_000;
 
-/// Maximum number of proposals per player.
+/// Maximum number of void proposals per player.
 const PROPOSALS_MAX: usize = 16;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,7 +50,7 @@ impl VoidProposal {
 
 const CHUNK_MAX: usize = 128;
 
-/// Sorted positions of voided rounds, in chunks that copies of the state share.
+/// Voided rounds and the positions of their voids, sorted by round, in chunks that copies of the state share.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Voids(Vec<Arc<Vec<(u64, u64)>>>);
 

@@ -41,7 +41,8 @@ impl Wallet {
         }
     }
 
-    /// Index of the oldest credit that is not held and does not wait for an earlier report of the same round.
+    /// Index of the next credit to send: the oldest that is not held, and that does not wait for an earlier report or
+    /// reversal of the same round.
     #[must_use]
     pub fn next_credit(&self) -> Option<usize> {
         let is_ready = |(index, due): &(usize, &UnpaidCredit)| {
@@ -54,8 +55,8 @@ impl Wallet {
         self.dues.iter().enumerate().find(is_ready).map(|(index, _)| index)
     }
 
-    /// Index of the oldest report or reversal that is not held. A report waits for earlier credits unless they are held. A
-    /// reversal waits for all earlier credits, because only a paid win can be reversed.
+    /// Index of the next round-end report or reversal to send. Held calls are skipped. A report waits for earlier
+    /// credits that are not held; a reversal waits for all earlier credits, because only a paid win can be reversed.
     #[must_use]
     pub fn next_report(&self) -> Option<usize> {
         let (mut is_first, mut is_paid) = (true, true);
@@ -72,7 +73,8 @@ impl Wallet {
         })
     }
 
-    /// Sum of the due credits, without reversals. This money is in no account until the wallet confirms the credit.
+    /// Sum of the due credits, excluding reversals. A credit's money is in no player's account until the wallet
+    /// confirms it.
     #[must_use]
     pub fn due(&self, currency: Currency) -> Minor {
         let amounts = self.dues.iter().filter(|due| due.currency == currency).map(|due| due.amount.0.max(0));
@@ -112,7 +114,7 @@ pub struct UnpaidCredit {
     pub currency: Currency,
     /// Amount in minor units: above 0 for a credit, 0 for a round-end report, below 0 for a reversal.
     pub amount: Minor,
-    /// Round whose end is reported or whose win is reversed; 0 for a credit.
+    /// Round whose end the call reports, or whose win it reverses; 0 for a credit that reports no end.
     pub closes: u64,
     /// Whether the wallet refused the call, which now waits for an operator.
     pub held: bool,
@@ -148,13 +150,14 @@ impl UnpaidCredit {
         self.kind() == DueKind::Close
     }
 
-    /// Round whose end the call reports; 0 for a credit. Round, request id and currency together identify the call.
+    /// Round whose end the call reports; 0 for a credit or reversal. Round, request id and currency together identify
+    /// the call.
     #[must_use]
     pub fn close(&self) -> u64 {
         if self.is_close() { self.closes } else { 0 }
     }
 
-    /// Permanent id of the call at the operator's wallet.
+    /// Transaction id that every attempt of the call sends to the operator's wallet.
     #[must_use]
     pub fn transaction_id(&self, stream: &StreamId, restores: &Restores) -> String {
         let Self { request_id, currency, .. } = self;

@@ -101,7 +101,7 @@ fn pl_18_a_campaign_expires_by_the_logs_time() {
     let late = whole(free(&world), 0);
     assert_eq!(world.try_write(player("alice"), late), Err(over(CampaignOver::Expired)));
     let expired = Campaign { id: "autumn".into(), ..spring(1) };
-    let bad = Refused::BadCampaign { reason: "the campaign expires before it begins".to_owned() };
+    let bad = Refused::BadCampaign { reason: "the campaign expires before it is granted".to_owned() };
     assert_eq!(world.try_write(player("alice"), vec![Event::CampaignGranted(expired)]), Err(bad));
 }
 
