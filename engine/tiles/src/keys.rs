@@ -13,9 +13,9 @@ const PRIVATE: &str = "PRIVATE+KEY+";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyKind {
-    /// Key type 0x01, which signs the text of a note.
+    /// Key of a log (type 0x01): signs the text of a note.
     Log,
-    /// Key type 0x04, which signs a checkpoint together with a time.
+    /// Key of a witness (type 0x04): signs a checkpoint together with a time.
     Witness,
 }
 
