@@ -1,5 +1,5 @@
 //! Resolves the first step of a round with the engine alone, without the service or a log. The outcome depends only on
-//! the seed and the arguments, not on the machine.
+//! the seed and the arguments.
 //!
 //! `cargo run --example resolve -- [GAME] [SEED]`
 

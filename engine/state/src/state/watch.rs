@@ -41,8 +41,7 @@ impl Books {
         self.watch.written
     }
 
-    /// Begins a snapshot; takes time in proportion to the number of operators. The caller must serialize the shared
-    /// state before the books change.
+    /// Begins a snapshot. The caller must serialize the shared state before the books change.
     pub fn freeze(&mut self) -> Frozen {
         self.watch.age += 1;
         self.watch.is_writing = true;
@@ -74,9 +73,8 @@ impl Books {
         self.operators.entry(operator.clone()).or_default().players.load(player, state, watch);
     }
 
-    /// Scans the next `places` slots of the table of players, and evicts their players, except those that have
-    /// unwritten changes or open rounds or, if `recent` is false, were used recently. Returns whether the end of the
-    /// table was reached.
+    /// Scans the next `places` slots of the player table and evicts their players, except those with unwritten changes
+    /// or open rounds or, if `recent` is false, those used recently. Returns whether the end of the table was reached.
     pub fn evict(&mut self, hand: &mut Hand, places: usize, recent: bool) -> bool {
         let watch = self.watch;
         let used = if recent { u32::MAX } else { watch.age.saturating_sub(1) };

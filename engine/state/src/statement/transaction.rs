@@ -25,11 +25,11 @@ pub enum TransactionKind {
     FreeBet,
     Win,
     Jackpot,
-    /// Refund of a voided round's bet, which raises the balance.
+    /// Refund of a voided round's bet.
     Refund,
     /// Return of a voided free round to its campaign. The balance is unchanged.
     FreeBetReturned,
-    /// Debit of a voided round's win, which lowers the balance.
+    /// Part of a voided round's win that the void takes back.
     WinTakenBack,
 }
 

@@ -16,7 +16,7 @@ pub enum Account<'a> {
     /// Withdrawals minus deposits.
     External(&'a str),
     House(&'a str),
-    /// Source of the bets of free rounds (PL-18). Its balance is minus the sum of these bets.
+    /// Source of the bets of free rounds (PL-18).
     Promotion(&'a str),
     /// Credits due (PL-31).
     Transit(&'a str),
@@ -26,7 +26,7 @@ pub enum Account<'a> {
     Increments(&'a str),
     /// Money that earlier jackpots left in the pool, in EUR.
     Reserve(&'a str),
-    /// Source of the seeds that operators' houses pay, in EUR. Its balance is minus the sum of these seeds.
+    /// Source of the seeds that operators' houses pay, in EUR.
     SeedFunding(&'a str),
     /// Awards that are not paid yet, in EUR.
     JackpotPayable(&'a str),
