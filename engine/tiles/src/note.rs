@@ -26,7 +26,7 @@ impl Note {
         let text = text.into();
         match text.ends_with('\n') && !has_control(&text) {
             true => Ok(Self { text, signatures: vec![] }),
-            false => Err(Malformed("a note's text must end with a newline and have no control characters")),
+            false => Err(Malformed("a note's text must end with a newline and contain no other control characters")),
         }
     }
 

@@ -74,8 +74,8 @@ impl FromStr for AddCheckpoint {
             let (path, checkpoint) = text::path(rest, PATH_MAX)?;
             Some((decimal(old)?, path, checkpoint))
         };
-        let (old, path, checkpoint) =
-            read().ok_or(Malformed("not a request: expected old size, hashes, empty line and checkpoint"))?;
+        let (old, path, checkpoint) = read()
+            .ok_or(Malformed("not an add-checkpoint request: expected old size, hashes, empty line and checkpoint"))?;
         Ok(Self { old, path, checkpoint: checkpoint.parse()? })
     }
 }

@@ -1,9 +1,9 @@
 //! Sealed draws: no one can choose the seed of a step, and everyone can verify it afterwards.
 //!
 //! A *dealt value* can be computed only by the holder of the draw key. The *seal* of a dealt value is logged before the
-//! request that uses the value. The *seed* of a step depends only on dealt value, client seed, round and step. After the
-//! round, the dealt value is *revealed*. All hashes are SHA-256 of lines of text, so `printf` and `sha256sum` can reproduce
-//! them.
+//! request that uses the value. The *seed* of a step depends only on the dealt value, client seed, round and step.
+//! After the round, the dealt value is *revealed*. All hashes are SHA-256 of lines of text, so `printf` and `sha256sum`
+//! can reproduce them.
 
 use sha2::{Digest, Sha256};
 use smallvec::SmallVec;
