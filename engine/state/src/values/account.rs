@@ -30,7 +30,7 @@ pub enum Account<'a> {
     SeedFunding(&'a str),
     /// Awards that are not paid yet, in EUR.
     JackpotPayable(&'a str),
-    /// Counterpart of exchanges between EUR and other currencies.
+    /// Counter account for exchanges between EUR and other currencies.
     Exchange,
     /// Money that left a retired pool and has not reached the receiving pool yet, in EUR.
     Transfer,
