@@ -1,5 +1,4 @@
-//! Resolves the first step of a round with the engine alone, without the service or a log. The outcome depends only on
-//! the seed and the arguments.
+//! Resolves the first step of a round with the engine alone. The outcome depends only on the seed and the arguments.
 //!
 //! `cargo run --example resolve -- [GAME] [SEED]`
 

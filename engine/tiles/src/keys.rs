@@ -69,7 +69,7 @@ impl VerifierKey {
         Ok(Self { name: checked(name)?, ..self.clone() })
     }
 
-    /// Returns the time in the signature, in Unix seconds; 0 for the signature of a log, which has no time.
+    /// Returns the time in the signature, in Unix seconds; 0 for a log's signature, which has no time.
     #[must_use]
     pub fn verify(&self, text: &str, signature: &[u8]) -> Option<u64> {
         let (time, signature) = match self.kind {

@@ -1,5 +1,5 @@
-//! Transparency log: a Merkle tree with tiles, signed checkpoints, proofs and witnesses. The crate does no I/O and uses
-//! no clock and no randomness. It reads the hashes of the tree through [`Stored`], which the caller implements.
+//! Transparency log: a Merkle tree with tiles, signed checkpoints, proofs and witnesses. The crate uses no I/O, clock
+//! or randomness. It reads the hashes of the tree through [`Stored`], which the caller implements.
 //!
 //! | items | implemented revision of the specification |
 //! |---|---|

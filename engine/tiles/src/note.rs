@@ -40,8 +40,8 @@ impl Note {
         &self.text
     }
 
-    /// Verifies all signatures of a key. Returns the Unix time in the last of these signatures, in seconds; 0 if the
-    /// key belongs to a log, because the signatures of logs contain no time.
+    /// Verifies all signatures made with a key. Returns the time of the last of these signatures, in Unix seconds; 0 if
+    /// the key belongs to a log, because a log's signatures contain no time.
     pub fn verify(&self, key: &VerifierKey) -> Result<u64, NoteError> {
         let id = key.id();
         let own = self.signatures.iter().filter(|signature| signature.id == id && signature.name == key.name());

@@ -18,7 +18,7 @@ pub enum Account<'a> {
     House(&'a str),
     /// Source of the bets of free rounds (PL-18).
     Promotion(&'a str),
-    /// Credits due (PL-31).
+    /// Credits due to seamless wallets (PL-31).
     Transit(&'a str),
     /// Contributions not yet in the pool, in EUR.
     ContributionsDue(&'a str),

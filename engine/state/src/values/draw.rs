@@ -24,7 +24,7 @@ pub type Salt = [u8; 32];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DrawName {
-    /// Number of the player's draw, counted from 1.
+    /// Number of the player's draw, 1-based.
     pub number: u64,
     pub epoch: Epoch,
     pub generation: u64,
@@ -61,7 +61,7 @@ impl DealKey {
     }
 }
 
-/// Returns the key of a generation, which is the HMAC-SHA256 of its salt (PL-40).
+/// Returns a generation's key: the HMAC-SHA256 of its salt (PL-40).
 #[must_use]
 pub fn generation_key(key: &[u8; 32], salt: &Salt) -> [u8; 32] {
     let mut lines = Lines::new();
