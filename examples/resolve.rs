@@ -1,5 +1,4 @@
-//! Resolves the first step of a round with only the engine, without service and log. The outcome depends only on seed and
-//! arguments, not on the machine.
+//! Resolves the first step of a round with the engine alone. The outcome depends only on the seed and the arguments.
 //!
 //! `cargo run --example resolve -- [GAME] [SEED]`
 

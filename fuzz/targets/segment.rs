@@ -1,4 +1,5 @@
-//! Opens arbitrary segment files. If the log can be opened, it must be complete, equal for all readers, and accept appends.
+//! Opens arbitrary segment files. If the log can be opened, it must be complete and accept appends, and all readers
+//! must read the same records.
 #![cfg_attr(feature = "libfuzzer", no_main)]
 
 use motherlode_fuzz::fuzz_target;

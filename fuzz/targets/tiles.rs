@@ -1,5 +1,5 @@
-//! Parses arbitrary texts. If a text is accepted, formatting the value must give the same text. No text may have a valid
-//! signature.
+//! Parses arbitrary texts. If a text is accepted, formatting the value must give the same text. No generated text may
+//! pass the signature check.
 #![cfg_attr(feature = "libfuzzer", no_main)]
 
 use motherlode_fuzz::fuzz_target;

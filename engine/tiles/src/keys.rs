@@ -13,9 +13,9 @@ const PRIVATE: &str = "PRIVATE+KEY+";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyKind {
-    /// Key type 0x01, which signs the text of a note.
+    /// Key of a log (type 0x01): signs the text of a note.
     Log,
-    /// Key type 0x04, which signs a checkpoint together with a time.
+    /// Key of a witness (type 0x04): signs a checkpoint together with a time.
     Witness,
 }
 
@@ -69,7 +69,7 @@ impl VerifierKey {
         Ok(Self { name: checked(name)?, ..self.clone() })
     }
 
-    /// Returns the time in the signature, in Unix seconds; 0 for the signature of a log, which has no time.
+    /// Returns the time in the signature, in Unix seconds; 0 for a log's signature, which has no time.
     #[must_use]
     pub fn verify(&self, text: &str, signature: &[u8]) -> Option<u64> {
         let (time, signature) = match self.kind {

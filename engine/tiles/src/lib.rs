@@ -1,5 +1,5 @@
-//! Transparency log: a Merkle tree with tiles, signed checkpoints, proofs and witnesses. The crate has no I/O, clock or
-//! randomness. It reads the hashes of the tree through [`Stored`], which the caller implements.
+//! Transparency log: a Merkle tree with tiles, signed checkpoints, proofs and witnesses. The crate uses no I/O, clock
+//! or randomness. It reads the hashes of the tree through [`Stored`], which the caller implements.
 //!
 //! | items | implemented revision of the specification |
 //! |---|---|
@@ -12,9 +12,8 @@
 //! | [`AddCheckpoint`], [`judge`] | c2sp.org/tlog-witness@v1.0.0, commit 95978ca of 6 July 2026 |
 //! | [`Policy`] | c2sp.org/tlog-policy, commit 1896a5a of 22 June 2026 |
 //!
-//! Appending an entry computes two hashes on average, and a proof reads at most 255 hashes per level of tiles. Each value
-//! has exactly one text form. Lists are bounded, and no input causes a panic. Signatures of unknown types, such as
-//! ML-DSA-44, are ignored.
+//! Each value has exactly one text form. Lists are bounded, and no input causes a panic. Signatures of unknown types,
+//! such as ML-DSA-44, are ignored.
 
 mod checkpoint;
 mod keys;

@@ -26,7 +26,7 @@ impl Note {
         let text = text.into();
         match text.ends_with('\n') && !has_control(&text) {
             true => Ok(Self { text, signatures: vec![] }),
-            false => Err(Malformed("a note's text must end with a newline and have no control characters")),
+            false => Err(Malformed("a note's text must end with a newline and contain no other control characters")),
         }
     }
 
@@ -40,8 +40,8 @@ impl Note {
         &self.text
     }
 
-    /// Verifies all signatures of a key. Returns the Unix time in the last of these signatures, in seconds; 0 if the
-    /// key belongs to a log, because the signatures of logs contain no time.
+    /// Verifies all signatures made with a key. Returns the time of the last of these signatures, in Unix seconds; 0 if
+    /// the key belongs to a log, because a log's signatures contain no time.
     pub fn verify(&self, key: &VerifierKey) -> Result<u64, NoteError> {
         let id = key.id();
         let own = self.signatures.iter().filter(|signature| signature.id == id && signature.name == key.name());

@@ -34,7 +34,7 @@ pub fn consistency<S: Stored>(stored: &S, old: u64, new: u64) -> Result<Vec<Hash
             from = middle;
         }
     }
-    // If the subtree is the complete old tree, its hash is omitted, because the verifier has it.
+    // If the subtree is the complete old tree, its hash is omitted, because the verifier already has it.
     if from > 0 {
         path.push(range(stored, from, to)?);
     }

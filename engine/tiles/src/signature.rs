@@ -34,7 +34,7 @@ impl FromStr for Signature {
 pub(crate) fn checked(name: &str) -> Result<String, Malformed> {
     let odd = |letter: char| letter.is_whitespace() || letter.is_control() || letter == '+';
     match name.is_empty() || name.contains(odd) {
-        true => Err(Malformed("the name of a key must not be empty, and must not contain white space or a plus")),
+        true => Err(Malformed("the name of a key must not be empty, and must not contain white space or a plus sign")),
         false => Ok(name.to_owned()),
     }
 }

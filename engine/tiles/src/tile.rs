@@ -28,7 +28,7 @@ impl Tile {
         self.index.saturating_mul(TILE_WIDTH.into())
     }
 
-    /// Encodes entries, each preceded by its length in two bytes, big-endian.
+    /// Encodes entries, each preceded by its length as a two-byte big-endian integer.
     #[must_use]
     pub fn bundle(entries: &[Hash]) -> Vec<u8> {
         entries.iter().flat_map(|entry| [0, 32].into_iter().chain(*entry)).collect()

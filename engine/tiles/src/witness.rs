@@ -13,7 +13,7 @@ const PATH_MAX: usize = 63;
 /// Body of a `POST add-checkpoint` request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AddCheckpoint {
-    /// Size of the tree in the checkpoint that the witness cosigned last, as far as the sender knows.
+    /// Tree size of the last checkpoint that the witness cosigned, as far as the sender knows.
     pub old: u64,
     pub path: Vec<Hash>,
     pub checkpoint: Note,
@@ -74,8 +74,8 @@ impl FromStr for AddCheckpoint {
             let (path, checkpoint) = text::path(rest, PATH_MAX)?;
             Some((decimal(old)?, path, checkpoint))
         };
-        let (old, path, checkpoint) =
-            read().ok_or(Malformed("not a request: expected old size, hashes, empty line and checkpoint"))?;
+        let (old, path, checkpoint) = read()
+            .ok_or(Malformed("not an add-checkpoint request: expected old size, hashes, empty line and checkpoint"))?;
         Ok(Self { old, path, checkpoint: checkpoint.parse()? })
     }
 }

@@ -1,8 +1,8 @@
-//! Snapshots of books while commits change the books.
+//! Snapshots of the books, taken while commits change them.
 //!
-//! [`Books::freeze`] begins a snapshot, and former states of players are kept until [`Books::thaw`]. [`Books::evict`]
-//! removes unchanged players from memory. Before a commit on an evicted player's stream, [`Books::load`] must load the
-//! player; otherwise the player would count as new.
+//! [`Books::freeze`] begins a snapshot, and the players' earlier states are kept until [`Books::thaw`].
+//! [`Books::evict`] removes unchanged players from memory. Before a commit on an evicted player's stream,
+//! [`Books::load`] must load the player; otherwise the player would count as new.
 
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ impl Books {
         self.watch.written
     }
 
-    /// Begins a snapshot in O(operators). The caller must serialize the shared state before the books change.
+    /// Begins a snapshot. The caller must serialize the shared state before the books change.
     pub fn freeze(&mut self) -> Frozen {
         self.watch.age += 1;
         self.watch.is_writing = true;
@@ -54,8 +54,8 @@ impl Books {
         operator.flat_map(move |operator| operator.players.frozen(place, self.watch))
     }
 
-    /// Ends a snapshot. The next snapshot also writes the players of `unwritten`. Drop the result after releasing the lock
-    /// of the books, because dropping takes long.
+    /// Ends a snapshot. The next snapshot also writes the players of `unwritten`. Drop the result after releasing the
+    /// lock on the books, because dropping it is slow.
     pub fn thaw(&mut self, unwritten: Option<Frozen>) -> impl Sized + use<> {
         self.watch.is_writing = false;
         if unwritten.is_none() {
@@ -73,8 +73,8 @@ impl Books {
         self.operators.entry(operator.clone()).or_default().players.load(player, state, watch);
     }
 
-    /// Checks the next `places` name hashes, and evicts their players, except players with unwritten changes, open
-    /// rounds or, if `recent` is false, recent use. Returns whether the end of the table was reached.
+    /// Scans the next `places` slots of the player table and evicts their players, except those with unwritten changes
+    /// or open rounds or, if `recent` is false, those used recently. Returns whether the end of the table was reached.
     pub fn evict(&mut self, hand: &mut Hand, places: usize, recent: bool) -> bool {
         let watch = self.watch;
         let used = if recent { u32::MAX } else { watch.age.saturating_sub(1) };

@@ -16,26 +16,26 @@ pub enum TransactionKind {
     Deposit,
     Withdrawal,
     PlayMoney,
-    /// Transfer from the seamless wallet, which raises the balance.
+    /// Payment from the seamless wallet into the account.
     Debit,
-    /// Transfer to the seamless wallet, which lowers the balance.
+    /// Payment from the account to the seamless wallet.
     Credit,
     Bet,
     /// Bet of a free round. The balance is unchanged, because the operator's promotion pays the bet.
     FreeBet,
     Win,
     Jackpot,
-    /// Refund of a voided round's bet, which raises the balance.
+    /// Refund of a voided round's bet.
     Refund,
     /// Return of a voided free round to its campaign. The balance is unchanged.
     FreeBetReturned,
-    /// Debit of a voided round's win, which lowers the balance.
+    /// Part of a voided round's win that the void takes back.
     WinTakenBack,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Transaction {
-    /// Number of the event in its commit, 1-based. A void can cause two transactions, which have different numbers.
+    /// Number of the event in its commit, 1-based. A void can cause two transactions with the same number.
     pub number: u32,
     pub kind: TransactionKind,
     pub currency: Currency,

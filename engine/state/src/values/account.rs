@@ -16,9 +16,9 @@ pub enum Account<'a> {
     /// Withdrawals minus deposits.
     External(&'a str),
     House(&'a str),
-    /// Source of the bets of free rounds (PL-18). Its balance is minus the sum of these bets.
+    /// Source of the bets of free rounds (PL-18).
     Promotion(&'a str),
-    /// Credits due (PL-31).
+    /// Credits due to seamless wallets (PL-31).
     Transit(&'a str),
     /// Contributions not yet in the pool, in EUR.
     ContributionsDue(&'a str),
@@ -26,11 +26,11 @@ pub enum Account<'a> {
     Increments(&'a str),
     /// Money that earlier jackpots left in the pool, in EUR.
     Reserve(&'a str),
-    /// Source of the seeds that operators' houses pay, in EUR. Its balance is minus the sum of these seeds.
+    /// Source of the seeds that operators' houses pay, in EUR.
     SeedFunding(&'a str),
     /// Awards that are not paid yet, in EUR.
     JackpotPayable(&'a str),
-    /// Counterpart of exchanges between EUR and other currencies.
+    /// Counter account for exchanges between EUR and other currencies.
     Exchange,
     /// Money that left a retired pool and has not reached the receiving pool yet, in EUR.
     Transfer,

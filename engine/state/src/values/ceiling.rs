@@ -4,7 +4,7 @@ use super::money::Minor;
 /// Limits of a currency in minor units.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ceiling {
-    /// Maximum balance that a deposit may reach.
+    /// Maximum balance after a deposit.
     pub balance: Minor,
     pub amount: Minor,
 }

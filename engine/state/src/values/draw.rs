@@ -1,9 +1,9 @@
 //! Sealed draws: no one can choose the seed of a step, and everyone can verify it afterwards.
 //!
 //! A *dealt value* can be computed only by the holder of the draw key. The *seal* of a dealt value is logged before the
-//! request that uses the value. The *seed* of a step depends only on dealt value, client seed, round and step. After the
-//! round, the dealt value is *revealed*. All hashes are SHA-256 of lines of text, so `printf` and `sha256sum` can reproduce
-//! them.
+//! request that uses the value. The *seed* of a step depends only on the dealt value, client seed, round and step.
+//! After the round, the dealt value is *revealed*. All hashes are SHA-256 of lines of text, so `printf` and `sha256sum`
+//! can reproduce them.
 
 use sha2::{Digest, Sha256};
 use smallvec::SmallVec;
@@ -24,7 +24,7 @@ pub type Salt = [u8; 32];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DrawName {
-    /// Number of the player's draw, counted from 1.
+    /// Number of the player's draw, 1-based.
     pub number: u64,
     pub epoch: Epoch,
     pub generation: u64,
@@ -61,7 +61,7 @@ impl DealKey {
     }
 }
 
-/// Returns the key of a generation, HMAC-SHA256 of its salt (PL-40).
+/// Returns a generation's key: the HMAC-SHA256 of its salt (PL-40).
 #[must_use]
 pub fn generation_key(key: &[u8; 32], salt: &Salt) -> [u8; 32] {
     let mut lines = Lines::new();

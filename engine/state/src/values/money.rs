@@ -1,5 +1,5 @@
-//! Amounts as exact integers: [`Minor`] for accounts, [`Nano`] (1e-9) for pools (BW-11), [`CoinValue`] (1e-6). An
-//! overflow returns a [`MoneyError`].
+//! Amounts as exact integers: [`Minor`] for accounts, [`Nano`] (1e-9) for pools (BW-11), [`CoinValue`] (1e-6) for
+//! coins. An overflow returns a [`MoneyError`].
 
 use core::fmt;
 use core::str::FromStr;

@@ -8,8 +8,8 @@ use super::decimal;
 use super::error::MoneyError;
 use super::money::{CoinValue, Minor, Nano};
 
-/// Exchange rate in EUR per major unit: `mantissa * 10^exponent`, positive and normalised. Mantissa and exponent are limited
-/// so that the arithmetic of pools fits in 128 bits.
+/// Exchange rate in EUR per major unit: `mantissa * 10^exponent`, positive and normalised. Mantissa and exponent are
+/// limited so that pool arithmetic fits in 128 bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct FxRate {
     mantissa: u64,

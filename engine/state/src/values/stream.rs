@@ -10,7 +10,7 @@ use super::name::is_id;
 /// Partition with the streams of exchange rates, switches and pools.
 pub const HOME: u32 = 0;
 
-/// Subject of commits, such as `player/acme/alice`, `pool/lantern`, `rates` or `system`.
+/// Stream to which a commit belongs, such as `player/acme/alice`, `pool/lantern`, `rates` or `system`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum StreamId {
     Player { operator: SmolStr, player: SmolStr },
@@ -21,7 +21,8 @@ pub enum StreamId {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "not a stream: expected player/<operator>/<player>, pool/<pool>, rates or system, each id 1 to 64 of A-Z a-z 0-9 . _ ~ -"
+    "not a stream: expected player/<operator>/<player>, pool/<pool>, rates or system; \
+     ids have 1 to 64 characters of [A-Za-z0-9._~-]"
 )]
 pub struct NotAStream;
 
@@ -46,8 +47,8 @@ impl StreamId {
         Self::Pool(pool.into())
     }
 
-    /// For a player, returns the first 8 bytes, big-endian, of the SHA-256 of operator, zero byte and player, modulo
-    /// `partitions`; for another stream, returns [`HOME`].
+    /// For a player, returns the first 8 bytes, big-endian, of the SHA-256 of the operator, a zero byte and the player,
+    /// modulo `partitions`; for another stream, returns [`HOME`].
     #[must_use]
     pub fn partition(&self, partitions: u32) -> u32 {
         let Self::Player { operator, player } = self else { return HOME };

@@ -150,7 +150,8 @@ proptest! {
         let currency = Currency::all().nth(at).unwrap();
         let rate = FxRate::new(mantissa, -decimals).unwrap();
         let rounded = contribution(Minor(bet), currency, rate, ppm).unwrap();
-        // `exact` is the contribution, bet x 10^-digits x mantissa x 10^-decimals x ppm x 10^-6, in units of 10^-21.
+        // `exact` is the contribution, bet x 10^-digits x mantissa x 10^-decimals x ppm x 10^-6, in units of 10^-21
+        // EUR.
         let unit = 10i128.pow(9 - currency.digits()) * 10i128.pow(6 - decimals.unsigned_abs() as u32);
         let exact = i128::from(bet) * i128::from(mantissa) * i128::from(ppm) * unit;
         let scale = 10i128.pow(12);

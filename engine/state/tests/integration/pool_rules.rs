@@ -126,7 +126,7 @@ fn bw_16_a_foreign_win_is_the_figure_of_its_coin_and_the_rate_cancels() {
     assert_eq!(award.amount, Minor(1_025_000));
     // 10,250.00 SEK x 0.0871 = 892.775 EUR
     assert_eq!(award.paid, nano("892.775"));
-    // 20,000 x 5 x 0.0871 / 10
+    // 20,000 x 5 / 10 SEK x 0.0871 = 871 EUR
     assert_eq!(award.seed_from_house, nano("871"));
     world.pay(&award).unwrap();
     assert_eq!(world.balance("sven", Currency::SEK), 1_000_000 - 777 + 1_025_000);

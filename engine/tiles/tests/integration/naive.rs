@@ -26,7 +26,7 @@ pub fn path(m: usize, entries: &[Hash]) -> Vec<Hash> {
     rest
 }
 
-/// `SUBPROOF(m, D[n], b)` of RFC 6962. With `b` true, this is the consistency proof.
+/// `SUBPROOF(m, D[n], b)` of RFC 6962. If `b` is true, the result is the consistency proof.
 pub fn subproof(m: usize, entries: &[Hash], b: bool) -> Vec<Hash> {
     if m == entries.len() {
         return if b { vec![] } else { vec![mth(entries)] };
