@@ -57,7 +57,9 @@ impl Campaigns {
 
     fn granted(&mut self, commit: &Commit, campaign: &str) -> Result<&mut CampaignUse, Fault> {
         let counted = self.granted.get_mut(&(commit.stream.clone(), campaign.to_owned()));
-        counted.ok_or_else(|| Fault::new("PL-18: a campaign was never granted", "a grant of the campaign", campaign))
+        counted.ok_or_else(|| {
+            Fault::new("PL-18: the record uses a campaign that was never granted", "a grant of the campaign", campaign)
+        })
     }
 
     fn begin(&mut self, commit: &Commit, started: &RoundStarted) -> Result<(), Fault> {

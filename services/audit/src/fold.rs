@@ -99,7 +99,7 @@ impl Fold {
         Ok(())
     }
 
-    /// Computes the digest of the state. `books` must not contain players yet.
+    /// Computes the digest of the state. Must be called before players are added to `books`.
     pub(crate) fn digest<'d>(
         &mut self,
         position: Position,

@@ -97,7 +97,7 @@ impl ArchivedReads {
             tracing::warn!(%error, "failed to read archived records");
         }
         match error.is_damage() {
-            true => Refusal::new(Reason::ArchiveDamaged, "the archive is damaged, or is of another log"),
+            true => Refusal::new(Reason::ArchiveDamaged, "the archive is damaged, or belongs to a different log"),
             false => Refusal::new(Reason::ArchiveUnavailable, "the archive lacks the record, or did not answer"),
         }
     }
@@ -113,6 +113,6 @@ fn check(ledger: &Handle, segment: &Segment) -> Result<(), Refusal> {
     if is_own {
         return Ok(());
     }
-    let message = format!("the archive is of another log: its record at position {last} differs");
+    let message = format!("the archive belongs to a different log: its record at position {last} differs");
     Err(Refusal::new(Reason::ArchiveDamaged, message))
 }
