@@ -153,7 +153,7 @@ def table_as_file(hand, daily):
     hand.click("link", "Revenue of yesterday")
     shown = hand.page.locator("tfoot tr").first.inner_text()
     with hand.page.expect_download() as download:
-        hand.click("link", "This interval as CSV")
+        hand.click("link", "Download revenue as CSV")
     rows = [row for row in csv.DictReader(io.StringIO(download.value.path().read_text())) if row["currency_code"] == "EUR"]
     rounds = sum(int(row["rounds"]) for row in rows)
     revenue = sum(int(row["revenue_minor"]) for row in rows)

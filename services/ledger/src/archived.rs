@@ -1,4 +1,4 @@
-//! A read that needs an archived record is repeated after the record was downloaded, so no thread waits for the
+//! A read that needs an archived record is repeated once the record has been downloaded, so no thread waits for the
 //! archive.
 
 use crate::{error::FetchError, handle::Handle, past::PastRecords};

@@ -99,8 +99,7 @@ impl LedgerCore {
         }
         {
             let mut books = self.books.write();
-            // The index is updated while the books are locked, so that a snapshot has index and books at the same
-            // position.
+            // The index is updated while the books are locked, so that a snapshot captures both at the same position.
             self.index.note(logged.iter().map(|logged| &logged.commit).zip(hashes));
             books.absorb_oldest(stage);
         }

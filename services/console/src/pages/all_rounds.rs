@@ -204,8 +204,8 @@ fn ways(visit: &Visit, found: &Found) -> Markup {
                 li { a href=(next) rel="next" { @if found.rounds.is_empty() { "Continue the search" } @else { "Earlier" } } }
             }
             @if !found.rounds.is_empty() {
-                li { a href=(path(visit, "/rounds.csv", &page)) { "Rounds as CSV" } }
-                li { a href=(path(visit, "/rounds.parquet", &page)) { "Rounds as Parquet" } }
+                li { a href=(path(visit, "/rounds.csv", &page)) { "Download rounds as CSV" } }
+                li { a href=(path(visit, "/rounds.parquet", &page)) { "Download rounds as Parquet" } }
             }
         }
     }

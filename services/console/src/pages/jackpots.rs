@@ -184,7 +184,7 @@ async fn awards(visit: &Visit, pool_id: &str) -> Result<Markup, Failure> {
             @if answer.awards.is_empty() { p { "None." } }
             @else {
                 (table("Awards", &head, answer.awards.iter().map(row).collect()))
-                ul.links { li { a href=(file("csv")) { "Awards as CSV" } } li { a href=(file("parquet")) { "Awards as Parquet" } } }
+                ul.links { li { a href=(file("csv")) { "Download awards as CSV" } } li { a href=(file("parquet")) { "Download awards as Parquet" } } }
             }
             @if !answer.next_page_token.is_empty() { p { a href=(next) rel="next" { "Earlier" } } }
         }

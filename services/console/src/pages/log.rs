@@ -143,8 +143,8 @@ async fn shown(visit: &Visit) -> Result<(Markup, Markup), Failure> {
             @if end < last && !filter.is_set() { li { a href=(path("/log", &end.saturating_add(RECORDS as u64).to_string())) rel="prev" { "Later" } } }
             @if end < last { li { a href=(path("/log", "")) { "Latest" } } }
             @if !records.is_empty() {
-                li { a href=(path("/log.csv", &end.to_string())) { "Records as CSV" } }
-                li { a href=(path("/log.parquet", &end.to_string())) { "Records as Parquet" } }
+                li { a href=(path("/log.csv", &end.to_string())) { "Download records as CSV" } }
+                li { a href=(path("/log.parquet", &end.to_string())) { "Download records as Parquet" } }
             }
         }
     };

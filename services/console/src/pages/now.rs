@@ -146,8 +146,8 @@ async fn alerts(visit: &Visit) -> Result<Markup, Failure> {
         let stake = of.stake.clone().unwrap_or_default();
         let text = html! {
             a href={ "/games/" (of.game) "/" (of.rules_version) "/returns" } { (of.game) " " (of.rules_version) }
-            " at " (stake.lines) " x " (stake.coins_per_line) " of " (stake.coin_value) " has returned " (percent(&of.rtp)) " in " (count(of.rounds))
-            " rounds. This return is outside the tolerance band around " (percent(&of.theoretical_rtp)) "."
+            " at " (stake.lines) " x " (stake.coins_per_line) " of " (stake.coin_value)
+            (format!(" has returned {} in {} rounds. This return is outside the tolerance band around {}.", percent(&of.rtp), count(of.rounds), percent(&of.theoretical_rtp)))
         };
         Alert::new(Severity::Page, "MotherlodeIntegrityFailed", text)
     }));
@@ -180,12 +180,19 @@ fn behind(part: &PartitionStatus) -> Vec<Alert> {
 }
 
 fn away(of: &WalletStatus) -> Alert {
-    let told = html! {
-        "The wallet of " (of.operator_id) " does not answer: its circuit is open, and bets are refused. Last error: " (of.last_error)
-        ". Players with a pending debit or credit: " (count(of.players_pending)) "; players with an overdue debit or credit: " (count(of.players_overdue)) ". Next try: "
-        @if of.next_call_ms == 0 { "at the operator's next wallet call" } @else { "in " (of.next_call_ms.div_ceil(1_000)) " s" } "."
+    let next = match of.next_call_ms {
+        0 => "at the operator's next wallet call".to_owned(),
+        ms => format!("in {} s", ms.div_ceil(1_000)),
     };
-    Alert::new(Severity::Page, "MotherlodeWalletAway", told).since(of.failing_since_time)
+    let told = format!(
+        "The wallet of {} does not answer: its circuit is open, and bets are refused. Last error: {}. Players with a \
+         pending debit or credit: {}; players with an overdue debit or credit: {}. Next try: {next}.",
+        of.operator_id,
+        of.last_error,
+        count(of.players_pending),
+        count(of.players_overdue)
+    );
+    Alert::new(Severity::Page, "MotherlodeWalletAway", html! { (told) }).since(of.failing_since_time)
 }
 
 fn waiting(changes: &[Change]) -> Option<Alert> {
@@ -469,7 +476,10 @@ mod tests {
             ..Default::default()
         };
         let told = alarms(vec![away(&away_of)], 0).into_string();
-        assert!(told.contains("wallet of bravo") && told.contains("no answer. 41 players"), "{told}");
+        assert!(
+            told.contains("wallet of bravo") && told.contains("no answer. Players with a pending debit or credit: 41;"),
+            "{told}"
+        );
         assert!(told.contains("Next try: in 6 s."), "{told}");
         let told = alarms(behind(&of), 0).into_string();
         assert!(told.contains("Standby b is 2,300 records behind") && told.matches("<li>").count() == 1, "{told}");

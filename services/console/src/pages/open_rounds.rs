@@ -54,8 +54,8 @@ pub(crate) async fn page(Path(operator_id): Path<String>, visit: Visit) -> Resul
             (waiting(&visit, &answer.rounds, Some(&path)))
             @if !answer.rounds.is_empty() {
                 ul.links {
-                    li { a href=(with(page, "/rounds.csv")) { "Open rounds as CSV" } }
-                    li { a href=(with(page, "/rounds.parquet")) { "Open rounds as Parquet" } }
+                    li { a href=(with(page, "/rounds.csv")) { "Download open rounds as CSV" } }
+                    li { a href=(with(page, "/rounds.parquet")) { "Download open rounds as Parquet" } }
                 }
             }
         } @else { (others(&visit, &operator_id).await) }

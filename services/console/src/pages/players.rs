@@ -138,8 +138,8 @@ fn ways(visit: &Visit, operator: &str) -> Markup {
         ul.links {
             @if visit.may("ListOperatorRounds") { li { a href=(query("/rounds", &[("operator", operator)])) { "Rounds of all players" } } }
             @if visit.may("ListOpenRounds") { li { a href={ "/open/" (operator) } { "Open rounds" } } }
-            li { a href=(query("/players.csv", &asked)) { "Players as CSV" } }
-            li { a href=(query("/players.parquet", &asked)) { "Players as Parquet" } }
+            li { a href=(query("/players.csv", &asked)) { "Download players as CSV" } }
+            li { a href=(query("/players.parquet", &asked)) { "Download players as Parquet" } }
         }
     }
 }

@@ -67,9 +67,9 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
         }
         (shown(&rows))
         ul.links {
-            li { a href=(file("csv")) { "This table as CSV" } }
-            li { a href=(file("jsonl")) { "This table as JSON Lines" } }
-            li { a href=(file("parquet")) { "This table as Parquet" } }
+            li { a href=(file("csv")) { "Download this table as CSV" } }
+            li { a href=(file("jsonl")) { "Download this table as JSON Lines" } }
+            li { a href=(file("parquet")) { "Download this table as Parquet" } }
         }
     };
     Ok(layout::page(&visit, "Reconciliation", content).await)

@@ -54,9 +54,9 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
         p.note { "These figures include the log's records up to position " (count(answer.position)) " of partition 0." }
         @if !answer.next_page_token.is_empty() { p { a href=(query("/reports/revenue", &later)) rel="next" { "Later days" } } }
         ul.links {
-            li { a href=(query("/reports/revenue.csv", &asked)) { "This interval as CSV" } }
-            li { a href=(query("/reports/revenue.jsonl", &asked)) { "This interval as JSON Lines" } }
-            li { a href=(query("/reports/revenue.parquet", &asked)) { "This interval as Parquet" } }
+            li { a href=(query("/reports/revenue.csv", &asked)) { "Download revenue as CSV" } }
+            li { a href=(query("/reports/revenue.jsonl", &asked)) { "Download revenue as JSON Lines" } }
+            li { a href=(query("/reports/revenue.parquet", &asked)) { "Download revenue as Parquet" } }
         }
     };
     Ok(layout::page(&visit, "Revenue by day", content).await)

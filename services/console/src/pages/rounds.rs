@@ -233,8 +233,8 @@ fn shown(filter: &Filter<'_>, rounds: &[Round], next: &str) -> Markup {
                 li { a href=(path(filter.account, &[&filters[..], &[("page", next)]].concat()) + "#history") rel="next" { "Earlier" } }
             }
             @if !rounds.is_empty() {
-                li { a href=(files("csv")) { "Rounds as CSV" } }
-                li { a href=(files("parquet")) { "Rounds as Parquet" } }
+                li { a href=(files("csv")) { "Download rounds as CSV" } }
+                li { a href=(files("parquet")) { "Download rounds as Parquet" } }
             }
         }
     }
