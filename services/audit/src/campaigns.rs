@@ -120,8 +120,8 @@ impl Campaigns {
             let counted = (counted.begun, counted.given_back, counted.cancelled);
             if booked != Some(counted) {
                 let what = format!(
-                    "PL-18: the state of campaign {id} of {stream} does not follow from its begun rounds, returned rounds \
-                     and cancellation"
+                    "PL-18: the state of campaign {id} of {stream} differs from the counts of its begun and returned \
+                     rounds and its cancellation"
                 );
                 return Err(Fault::new(what, format!("{counted:?}"), format!("{booked:?}")));
             }
@@ -131,7 +131,7 @@ impl Campaigns {
             let paid = -paid * currency.nanos_per_minor();
             if booked != paid {
                 let what = format!(
-                    "PL-18: the promotion account of {operator} did not pay exactly the operator's free rounds in {currency}"
+                    "PL-18: the promotion account's payments differ from the price of {operator}'s free rounds in {currency}"
                 );
                 return Err(Fault::new(what, paid, booked));
             }
