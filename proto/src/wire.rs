@@ -44,7 +44,7 @@ macro_rules! wire {
 
 include!(concat!(env!("OUT_DIR"), "/messages.rs"));
 
-/// Request message of a call, which is logged if the call is refused; unset if the call has a stream of requests.
+/// Request message of a call, logged if the call is refused. It is unset if the call has a stream of requests.
 #[derive(Debug, Clone, Default)]
 pub struct RequestOf(Arc<OnceLock<(Bytes, NameFields)>>);
 

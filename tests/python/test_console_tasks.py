@@ -153,7 +153,7 @@ def table_as_file(hand, daily):
     hand.click("link", "Revenue of yesterday")
     shown = hand.page.locator("tfoot tr").first.inner_text()
     with hand.page.expect_download() as download:
-        hand.click("link", "This interval as CSV")
+        hand.click("link", "Download revenue as CSV")
     rows = [row for row in csv.DictReader(io.StringIO(download.value.path().read_text())) if row["currency_code"] == "EUR"]
     rounds = sum(int(row["rounds"]) for row in rows)
     revenue = sum(int(row["revenue_minor"]) for row in rows)
@@ -211,7 +211,7 @@ def returns(hand, daily):
     # With live updates, a busy machine could replace the link after it was found and before it is clicked.
     hand.page.goto(hand.page.url.partition("?")[0] + "?live=off")
     hand.click("link", re.compile("^dwarf-mine"))
-    hand.sees("Published", "Returned", "Band around", "Rounds and effective rounds", "Out of its band", "First day with a stake's return out of its band", "accepts new rounds")
+    hand.sees("Published", "Returned", "Band around", "Rounds and effective rounds", "Outside its band", "First day on which a stake's return was outside its band", "accepts new rounds")
 
 
 @task(15, "platform/audit")
@@ -241,9 +241,9 @@ def rolled_back(hand, daily):
 
 @task(19, "platform/ben")
 def approve(hand, daily):
-    hand.click("link", "1 change waits")
+    hand.click("link", "1 change waits for a second actor")
     hand.click("button", "Approve")
-    hand.sees("is approved")
+    hand.sees("was approved")
 
 
 @task(20, "platform/anna")

@@ -17,7 +17,7 @@ pub fn to_log(event: &Event) -> v1::Event {
     v1::Event::decode(&*values::Message::bytes(event)).unwrap_or_default()
 }
 
-/// Fails for an event of a later format, whose kind is unknown.
+/// Fails if the event's kind is unknown, as in a later format.
 pub fn from_log(event: v1::Event) -> Result<Event> {
     values::Message::read_whole(In::new(&event.encode_to_vec()))
 }

@@ -72,7 +72,7 @@ impl Out<'_> {
     }
 }
 
-/// Unread fields. Each read returns `None` if the next field is not in the plain form.
+/// Unread fields of a message. Each read returns `None` if the next field is not in the plain form.
 pub(super) struct In<'a> {
     bytes: &'a [u8],
     depth: u8,

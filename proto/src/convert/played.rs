@@ -1,4 +1,4 @@
-//! Writes answers to steps (`v1::Played`) directly as bytes. Outcomes have the same bytes here as in the log.
+//! Writes answers to steps (`v1::Played`) directly as bytes. An outcome has the same bytes as in the log.
 
 use super::plain::Out;
 use crate::round::v1::{JackpotWin, RoundState};

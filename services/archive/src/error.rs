@@ -7,7 +7,7 @@ pub enum ArchiveError {
     Place { place: String, reason: String },
     #[error("archive {place}: {source}")]
     Store { place: String, source: object_store::Error },
-    #[error("archive {place}: the store did not answer for {object} within {seconds} s")]
+    #[error("archive {place}: the store did not answer the request for {object} within {seconds} s")]
     Slow { place: String, object: String, seconds: u64 },
     #[error(
         "archive {0}: there is no complete archive; if an archive was begun, repeat `motherlode archive` until it succeeds"

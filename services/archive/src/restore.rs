@@ -67,7 +67,7 @@ pub async fn restore_while<'a, 'k>(
     walk.end(segments)
 }
 
-/// Returns the archived checkpoint, whose origin may contain the number of a restore.
+/// Returns the archived checkpoint. If the log was restored, the checkpoint's origin contains the restore's number.
 pub async fn checkpoint(
     archive: &Archive,
     partition: u32,
@@ -179,7 +179,7 @@ impl Walk<'_, '_> {
         Ok(())
     }
 
-    /// Verifies records and returns how many of them, counted from the first, are kept.
+    /// Verifies records and returns the number of leading records to keep.
     fn pass(&mut self, records: &[Record]) -> Result<usize, ArchiveError> {
         let mut kept = 0;
         for record in records {

@@ -22,7 +22,7 @@ const RECORD_BYTES: u64 = size_of::<Bytes>() as u64;
 
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// Bytes of all segments in memory and in transfer.
+    /// Maximum bytes of all segments in memory or in transfer.
     pub bytes_max: u64,
     pub downloads_max: usize,
     pub downloads_per_operator_max: usize,
@@ -63,7 +63,7 @@ struct Shared {
     place: String,
     limits: Limits,
     slots: Slots,
-    /// One permit per KiB.
+    /// Free memory, one permit per KiB.
     room: Arc<Semaphore>,
     listing: tokio::sync::Mutex<()>,
     state: Mutex<State>,
@@ -254,7 +254,7 @@ impl Shared {
 }
 
 fn missing(archive: &Archive, partition: u32, position: Position) -> ArchiveError {
-    let object = format!("the segment with position {position} of partition {partition}");
+    let object = format!("the segment that contains position {position} of partition {partition}");
     ArchiveError::Missing { place: archive.to_string(), object }
 }
 

@@ -2,7 +2,7 @@ use parking_lot::Mutex;
 use std::{collections::BTreeMap, sync::Arc};
 use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore};
 
-/// Slots for concurrent work, of which an operator can use only some.
+/// Slots for concurrent work, of which each operator can use only some.
 #[derive(Debug, Clone)]
 pub struct Slots {
     all: Arc<Semaphore>,

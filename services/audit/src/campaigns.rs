@@ -57,7 +57,9 @@ impl Campaigns {
 
     fn granted(&mut self, commit: &Commit, campaign: &str) -> Result<&mut CampaignUse, Fault> {
         let counted = self.granted.get_mut(&(commit.stream.clone(), campaign.to_owned()));
-        counted.ok_or_else(|| Fault::new("PL-18: a campaign was never granted", "a grant of the campaign", campaign))
+        counted.ok_or_else(|| {
+            Fault::new("PL-18: the record uses a campaign that was never granted", "a grant of the campaign", campaign)
+        })
     }
 
     fn begin(&mut self, commit: &Commit, started: &RoundStarted) -> Result<(), Fault> {
@@ -118,8 +120,8 @@ impl Campaigns {
             let counted = (counted.begun, counted.given_back, counted.cancelled);
             if booked != Some(counted) {
                 let what = format!(
-                    "PL-18: the state of campaign {id} of {stream} does not follow from its begun rounds, returned rounds \
-                     and cancellation"
+                    "PL-18: the state of campaign {id} of {stream} differs from the counts of its begun and returned \
+                     rounds and its cancellation"
                 );
                 return Err(Fault::new(what, format!("{counted:?}"), format!("{booked:?}")));
             }
@@ -129,7 +131,7 @@ impl Campaigns {
             let paid = -paid * currency.nanos_per_minor();
             if booked != paid {
                 let what = format!(
-                    "PL-18: the promotion account of {operator} did not pay exactly the operator's free rounds in {currency}"
+                    "PL-18: the promotion account's payments differ from the price of {operator}'s free rounds in {currency}"
                 );
                 return Err(Fault::new(what, paid, booked));
             }

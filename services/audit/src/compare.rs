@@ -155,7 +155,7 @@ impl OtherPartition {
         let copied = self.copied.entry(copy.stream.clone()).or_default();
         let original = controls.get(&copy.stream).and_then(|controls| controls.get(*copied));
         *copied += 1;
-        let what = "a setting copied from partition 0 differs from the next setting in partition 0";
+        let what = "a copied setting differs from the setting of partition 0 that is due to be copied next";
         let of = |position: Position, events: &[Event]| format!("position {position}: {events:?}");
         match (copy.copies, original) {
             (Some(named), Some(original)) if named == original.position && copy.events == original.events => Ok(()),

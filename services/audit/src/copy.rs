@@ -37,7 +37,7 @@ pub const NOT_CHECKED: [&str; 3] = [
 pub struct Digest {
     pub operator: String,
     pub records: u64,
-    /// Position that the copy's last record has in the log; 0 if the copy is empty.
+    /// Log position of the copy's last record; 0 if the copy is empty.
     pub position: Position,
     /// SHA-256 over all records, each as its position (8 bytes, big-endian) followed by its own SHA-256.
     pub digest: Hash,
@@ -95,10 +95,10 @@ pub struct CopyReport {
     pub head: Hash,
     pub tail: Tail,
     pub books: Books,
-    /// Return to player of each game. Awards are excluded, because they depend on pools.
+    /// Return to player of each game. Jackpot awards are excluded, because they depend on pools.
     pub returns: Vec<Return>,
     pub jackpots: PerCurrency<i128>,
-    /// First divergence, with the position that its record has in the log; `None` if the copy has no divergence.
+    /// First divergence, with its record's log position; `None` if the copy has no divergence.
     pub divergence: Option<Divergence>,
 }
 

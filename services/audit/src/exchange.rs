@@ -99,12 +99,11 @@ impl Exchange {
         let standing = StretchEnd::Standing { open_rounds: self.open_rounds, mirrored: self.mirrored };
         let expected = decisions.first().map_or(standing, |first| StretchEnd::Decision(first.clone()));
         if *end != expected || decisions.len() > 1 {
-            let what =
-                "the end of the reported stretch of the log differs from the end computed from the partition's log";
+            let what = "the state at the end of the report differs from the state in the partition's log";
             return Err(Fault::new(
                 what,
                 stretch_end(&expected),
-                format!("{}, reported up to position {to}", stretch_end(end)),
+                format!("{}, in a report that ends at position {to}", stretch_end(end)),
             ));
         }
         self.contributions.push_back((to, contributions));
@@ -131,8 +130,7 @@ impl Exchange {
         self.mirrors.push_back((position, home_position));
         while self.heads.pop_front_if(|head| *head < home_position).is_some() {}
         if self.heads.pop_front_if(|head| *head == home_position).is_none() {
-            let what = "the mirror names a position of partition 0 at which the pool has no commit, or at which this \
-                 partition did not mirror the pool yet";
+            let what = "the mirror names a position of partition 0 that has no commit of the pool for this partition to mirror";
             return Err(Fault::new(what, "the position of a commit of the pool in partition 0", home_position));
         }
         while self.views.get(1).is_some_and(|(since, _)| *since <= home_position) {
@@ -163,7 +161,7 @@ impl Exchange {
             due.push(returned);
         }
         if due != *returns {
-            let what = "the mirror's returned contributions differ from those of the pool";
+            let what = "the returned contributions in the mirror differ from those that the pool returned";
             return Err(Fault::new(what, format!("{due:?}"), format!("{returns:?}")));
         }
         while self.reversals.pop_front_if(|(to, _)| *to <= decided_to).is_some() {}

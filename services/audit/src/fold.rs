@@ -99,7 +99,7 @@ impl Fold {
         Ok(())
     }
 
-    /// Computes the digest of the state. `books` must not contain players yet.
+    /// Computes the digest of the state. Must be called before players are added to `books`.
     pub(crate) fn digest<'d>(
         &mut self,
         position: Position,
@@ -231,7 +231,7 @@ impl Fold {
         let Logged { commit, balances_after, .. } = logged;
         if (commit.position, &commit.stream) != (*position, stream) {
             return Err(Fault::new(
-                format!("the snapshot has a balance of {stream} in {currency} that follows from no commit"),
+                format!("the snapshot has a balance of {stream} in {currency} that does not follow from any commit"),
                 format!("no balance at position {position}"),
                 cash(&[(*currency, *amount)]),
             ));

@@ -4,8 +4,8 @@
 //! outcomes byte for byte, and checks the index and the [`Checkpoints`]. [`audit_all`] also compares a log's partitions.
 //! [`replay`] resolves one round of a log; [`verify`] resolves the round in a proof file.
 //!
-//! An audit changes nothing in the data folder, and reports the first divergence. Memory grows with players, open rounds and
-//! awards, not with the log.
+//! An audit changes nothing in the data folder, and reports the first divergence. Memory use grows with players, open
+//! rounds and awards, not with the log's length.
 
 #[cfg(test)]
 extern crate self as motherlode_audit;

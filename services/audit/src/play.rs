@@ -1,6 +1,6 @@
-//! Third stage of the audit, which needs no books: resolves each step again (PL-06), and checks the events that follow from
-//! the step. A step with a sealed draw is resolved when the draw's dealt value is revealed; until then the step's logged
-//! events are assumed to be correct.
+//! Third stage of the audit: resolves each step again (PL-06), and checks the events that follow from the step. This
+//! stage does not need the books. A step with a sealed draw is resolved when the draw's dealt value is revealed; until
+//! then the step's logged events are assumed to be correct.
 
 use crate::{
     divergence::Fault,
@@ -263,7 +263,7 @@ impl<'a> Plays<'a> {
         let place = carries.then(|| (game.name(), collection::scope(game, currency, started.bet)));
         let carried =
             |sharing| place.as_ref().map_or_else(Carried::default, |place| player.carried(game, sharing, place));
-        // Rounds in older logs carry over collected figures only from rounds of the same rules version.
+        // In older logs, a round carries over collected figures only from rounds of the same rules version.
         let sharing = [Sharing::Game, Sharing::Version].into_iter().find(|sharing| carried(*sharing) == terms.carried);
         let Some(sharing) = sharing else {
             let carried = carried(Sharing::Game);

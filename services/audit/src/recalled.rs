@@ -1,5 +1,5 @@
-//! Rounds that were voided after their settlement (PL-04). At the first such void the log is read two more times, first to
-//! find all voided rounds, then to collect their events.
+//! Rounds that were voided after their settlement (PL-04). At the first such void the audit reads the log two more
+//! times: first to find all voided rounds, then to collect their events.
 
 use crate::divergence::{Fault, open};
 use motherlode_state::{Commit, Event, SettledRound, StreamId};

@@ -115,8 +115,8 @@ pub struct Seals {
 pub enum Comparison {
     Compared {
         balances: u64,
-        /// Position of the snapshot; 0 if there is no snapshot. The log's record at this position has the snapshot's
-        /// hash.
+        /// Position of the snapshot; 0 if there is no snapshot. The log's record at this position has the hash that the
+        /// snapshot states.
         held: Position,
     },
     /// The index could not be compared. The log can still be intact, because the index is rebuilt from the log.

@@ -104,7 +104,7 @@ fn refusal(status: &Status) -> Markup {
     }
 }
 
-/// Returns the roles of which the caller needs one.
+/// Returns the roles, one of which the caller needs.
 pub(crate) fn needed(status: &Status) -> Option<String> {
     let info = status.get_details_error_info().filter(|info| info.reason == "ROLE_MISSING")?;
     info.metadata.get("roles").cloned()
@@ -129,8 +129,8 @@ const TYPED: [(&str, &str); 6] = [
     ("reason", "Reason"),
     ("actor", "Ticket"),
     ("incident", "Incident"),
-    ("from", "Start of the interval of bets (inclusive), UTC"),
-    ("until", "End of the interval of bets (exclusive), UTC"),
+    ("from", "Start of the period in which the bets were placed (inclusive), UTC"),
+    ("until", "End of the period in which the bets were placed (exclusive), UTC"),
     ("rounds", "Rounds"),
 ];
 

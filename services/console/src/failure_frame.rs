@@ -1,4 +1,4 @@
-//! Shows failures in the layout of the console's pages, with links back.
+//! Shows failures in the layout of the console's pages.
 
 use crate::{
     app::App,
@@ -53,7 +53,7 @@ fn page_before(headers: &HeaderMap) -> Option<&str> {
     (path.starts_with('/') && !path.starts_with("//")).then_some(path)
 }
 
-/// Returns the id in a page's path, as the search accepts it.
+/// Returns the id in a page's path in the form that the search accepts.
 fn sought(path: &str) -> String {
     match path.split('/').skip(1).collect::<Vec<_>>().as_slice() {
         ["round", operator, player, number, ..] => format!("{operator}/{player}/{number}"),

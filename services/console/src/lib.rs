@@ -1,7 +1,7 @@
 //! The console: web pages for support, audit and administration.
 //!
-//! The console has no data or permissions: it calls the services over gRPC with the session's token and shows their
-//! answers. Pages work without JavaScript.
+//! The console has no data or permissions of its own: it calls the services over gRPC with the session's token and
+//! shows their answers. Pages work without JavaScript.
 //!
 //! Users' tokens are kept only in memory. A session ends at log-out, after an idle time, or after
 //! [`Bounds::lasts_ms_max`]. Each form contains an anti-forgery token and is accepted only from the console's own

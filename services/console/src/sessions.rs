@@ -17,11 +17,11 @@ use subtle::ConstantTimeEq;
 pub struct Bounds {
     pub idle_ms_max: i64,
     pub lasts_ms_max: i64,
-    /// Maximum sessions per operator. A new session above this limit ends the longest idle session of the credential
-    /// with the most sessions.
+    /// Maximum number of sessions per operator. A new session above this limit ends a session of the credential with
+    /// the most sessions: the session that has been idle longest.
     pub per_operator_max: usize,
-    /// Maximum sessions of all operators. A new session above this limit ends a session of the operator with the most
-    /// sessions.
+    /// Maximum number of sessions of all operators together. A new session above this limit ends a session of the
+    /// operator with the most sessions.
     pub all_max: usize,
 }
 
@@ -162,7 +162,6 @@ impl Bounds {
     }
 }
 
-/// Ends the longest idle session of the operator's credential with the most sessions, but never `newest`.
 fn make_way(open: &mut BTreeMap<[u8; 32], Open>, newest: &[u8; 32], operator: &str) {
     let theirs = || open.iter().filter(|(_, one)| one.session.who.operator == operator);
     let of_credential =

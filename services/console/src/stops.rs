@@ -50,10 +50,10 @@ pub(crate) async fn stops(visit: &Visit) -> Vec<Markup> {
             told.extend(off.iter().take(NAMED_MAX).map(switched_off));
             let more = off.len().saturating_sub(NAMED_MAX);
             if more > 0 {
-                told.push(html! { (count(more)) " more parts are switched off." });
+                told.push(html! { (format!("New rounds are also stopped by {} more switches.", count(more))) });
             }
         }
-        Err(status) => told.extend(unknown("switched off", &status)),
+        Err(status) => told.extend(unknown("switches", &status)),
     }
     match pools(visit).await {
         Ok(pools) => {
@@ -62,7 +62,7 @@ pub(crate) async fn stops(visit: &Visit) -> Vec<Markup> {
                 html! { "The pool " a href={ "/jackpots/" (pool.pool_id) } { (pool.pool_id) } " is suspended: it takes no contributions and cannot be won." }
             }));
         }
-        Err(Failure::Refused(status)) => told.extend(unknown("suspended", &status)),
+        Err(Failure::Refused(status)) => told.extend(unknown("pools", &status)),
         Err(_) => {}
     }
     told
@@ -71,14 +71,13 @@ pub(crate) async fn stops(visit: &Visit) -> Vec<Markup> {
 fn switched_off(off: &SwitchedOff) -> Markup {
     let SwitchedOff { switch, reason, actor, time, .. } = off;
     html! {
-        "New rounds of " (part(&switch.clone().unwrap_or_default())) " have been switched off since " (when(time.as_ref()))
+        (format!("New rounds of {} have been switched off since ", part(&switch.clone().unwrap_or_default()))) (when(time.as_ref()))
         @if !actor.is_empty() { " by " (actor) } ": " (reason)
     }
 }
 
 fn unknown(what: &str, status: &Status) -> Option<Markup> {
-    let read =
-        || html! { "Failed to read which parts of the service are " (what) ": " (capital(status.message())) "." };
+    let read = || html! { (format!("Failed to read the state of the {what}: {}.", capital(status.message()))) };
     (!matches!(status.code(), Code::Unauthenticated | Code::Unimplemented)).then(read)
 }
 

@@ -1,5 +1,6 @@
-//! Jackpot service: pools contributions, decides hits in log order, pays awards and shows counters. All proposals are pure
-//! functions of the books ([`motherlode_state::Books::pool_step`]), so the books also check each proposal.
+//! Jackpot service: pools contributions, decides hits in log order, pays awards and shows counters. All proposals are
+//! pure functions of the books ([`motherlode_state::Books::pool_step`]), so the books can recompute and check each
+//! proposal.
 
 mod coordinator;
 mod copies;

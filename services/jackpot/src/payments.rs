@@ -1,5 +1,5 @@
-//! Pays awards; operators take turns. An award is not paid while it would raise the balance above the account's limit, or
-//! while a void of its round is proposed (PL-38).
+//! Pays awards, in turn for each operator. An award is not paid while it would raise the balance above the account's
+//! limit, or while a void of its round is proposed (PL-38).
 
 use crate::proposal::proposal;
 use futures_util::future::join_all;

@@ -80,7 +80,8 @@ impl JackpotApi {
         (change, reference): (Event, &str),
     ) -> Result<(Option<wire::Pool>, u64), Refusal> {
         if !self.changes {
-            let message = "this process may not change pools: send the call to a process with the role ledger";
+            let message =
+                "this process is not permitted to change pools: send the call to a process with the role ledger";
             return Err(Refusal::new(Reason::ChangeElsewhere, message));
         }
         let stream = StreamId::pool(fields::id("pool_id", pool_id)?);

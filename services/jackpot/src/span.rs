@@ -1,4 +1,5 @@
-//! Checks that a game's return at given pool terms stays within the range that the game's rules state (BW-21, PL-43).
+//! Checks that a game's return under the given pool terms stays within the range that the game's rules state (BW-21,
+//! PL-43).
 
 use motherlode_runtime::{Reason, Refusal};
 use motherlode_slots::{self as slots, Game, Par, Stake, games};

@@ -75,7 +75,7 @@ pub struct Feed {
 #[derive(Debug)]
 struct StreamEnd {
     last: u64,
-    /// Sequence number of the subject's last message, stated only in the first message after the feed opens.
+    /// Sequence number of the subject's last message; only the first message that the feed publishes states it.
     of_subject: Option<u64>,
     after: BTreeMap<u32, Last>,
 }
@@ -175,7 +175,7 @@ impl Feed {
         for _ in entries {
             let stored = stored(&mut answers).await?;
             if stored != held.last + 1 {
-                // If the message id was used before, the server returns the number of the earlier message.
+                // If the message id was used before, the server returns the sequence number of the earlier message.
                 return Err(FeedError::Passing(format!(
                     "the record was stored as message {stored} instead of {}",
                     held.last + 1

@@ -1,9 +1,9 @@
 //! Stores the log in NATS JetStream. A partition is a stream, and an append is a message. The loss of one server loses no
 //! data.
 //!
-//! A `<stream>.block` message has an append in the format of a segment's [block](motherlode_log::block), and the *epoch* of
-//! its writer. A `<stream>.epoch` message begins an epoch. Each message states its expected predecessor, so each sequence
-//! number is used exactly once. Only messages before a recorded [`start`] are removed.
+//! A `<stream>.block` message contains an append in the format of a segment's [block](motherlode_log::block), and the
+//! *epoch* of its writer. A `<stream>.epoch` message begins an epoch. Each message states its expected predecessor, so
+//! each sequence number is used exactly once. Only messages before a recorded [`start`] are removed.
 //!
 //! * **One writer.** Opening the log publishes an epoch message, after which the previous writer's appends fail.
 //! * **Authentication.** Messages without a valid MAC ([`key`]) are skipped, counted and logged.

@@ -22,11 +22,11 @@ pub(crate) const PAUSE: Duration = Duration::from_millis(50);
 /// Ping interval; after about two missed pings the connection is closed.
 const PING_EVERY: Duration = Duration::from_secs(2);
 const RECONNECT_AFTER: Duration = Duration::from_millis(100);
-/// Maximum messages per request; the client's buffer has room for 65,536.
+/// Maximum number of messages per request; the client's buffer has room for 65,536.
 const MESSAGES_MAX: u64 = 1024;
 const BYTES_MAX: u64 = 8 << 20;
 
-/// Error codes for limits of account, server or storage that prevented a write. The code for a failed write is not listed,
+/// Error codes for account, server or storage limits that prevented a write. The code for a failed write is not listed,
 /// because some replicas may have stored the message.
 pub(crate) const NO_ROOM: [u64; 3] = [10_002, 10_023, 10_047];
 const UNAVAILABLE: u64 = 503;

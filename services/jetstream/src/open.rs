@@ -245,7 +245,9 @@ impl Stream {
             insist(until, || self.link.api(&format!("STREAM.UPDATE.{}", self.name), &config)).and_then(|_| {
                 insist(until, || match self.info()? {
                     info if info["config"]["max_age"] == config["max_age"] => Ok(info),
-                    _ => Err(Failure::Unknown("the stream's leader has not applied an update of the stream".into())),
+                    _ => Err(Failure::Unknown(
+                        "the stream's leader has not applied an update of the stream's configuration".into(),
+                    )),
                 })
             });
         updated.map_err(|failure| self.api_error(failure))

@@ -84,8 +84,8 @@ impl Presence {
         Self { stream, taken, leaderless_max, leaving: Arc::new(watch::Sender::new(Leaving::No)) }
     }
 
-    /// Announces that the writer stops. Call it after the last append, while [`hold`](Self::hold) still runs. If the
-    /// announcement is lost, the takeover is only delayed.
+    /// Announces that the writer stops. Call this function after the last append, while [`hold`](Self::hold) still
+    /// runs. If the announcement is lost, the takeover is only delayed.
     pub fn leave(&self) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             self.leaving.send_replace(Leaving::Asked);

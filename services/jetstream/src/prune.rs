@@ -1,6 +1,6 @@
-//! Removes the messages before a new start of the log (PL-37) by a temporary maximum age, because the stream forbids purges.
-//! If the writer stops before it removes the limit, the next writer does so before it appends. A server that was down applies
-//! the limit late, so the messages of a margin before the start are kept.
+//! Removes the messages before a new start of the log (PL-37). The stream forbids purges, so the writer temporarily
+//! sets a maximum message age. If the writer stops before it removes this limit, the next writer removes it before it
+//! appends. A server that was down applies the limit late, so messages from shortly before the start are kept.
 
 use crate::{
     check::count,
@@ -34,7 +34,8 @@ pub enum PruneError {
 }
 
 impl JetStreamStore {
-    /// Records that the log starts with the last message that begins at or before the position, unless it already starts later.
+    /// Makes the last message that begins at or before the position the recorded start of the log, unless the log
+    /// already starts there or later.
     pub fn record_start(&mut self, before: Position) -> Result<LogStart, PruneError> {
         let old = self.shared().start();
         let walk = self.shared().walk_to(before).map_err(OpenError::from)?;
@@ -46,7 +47,7 @@ impl JetStreamStore {
         Ok(log)
     }
 
-    /// Removes the messages published earlier than `margin` before the start.
+    /// Removes the messages published more than `margin` before the message with which the log starts.
     pub fn remove_before_start(&self, margin: Duration) -> Result<(), PruneError> {
         let stream = self.shared().stream();
         let info = stream.found()?;

@@ -2,7 +2,7 @@ use bytes::Bytes;
 use motherlode_log::{Limit, Position, Record};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Maximum bytes of the cache; a larger range is cached without other ranges.
+/// Maximum size of the cache in bytes. A range that exceeds it is cached alone.
 const BYTES_MAX: usize = 16 << 20;
 
 #[derive(Debug, Default)]

@@ -81,7 +81,7 @@ impl JetStreamStore {
         Self::take(&mut Following::new(stream)?, config, expected, last_epoch)
     }
 
-    /// Takes over the log that `following` has read. After an error, `following` can continue. Fails with
+    /// Takes over the log that `following` has read. After an error, `following` can still be used. Fails with
     /// [`OpenError::Stream`] if the stream became shorter.
     pub fn take_over(following: &mut Following, config: &Config, last_epoch: Option<u64>) -> Result<Self, OpenError> {
         let Checked { last, expected } = following.shared().stream().check(config)?;

@@ -12,8 +12,8 @@ use std::time::Duration;
 /// Maximum probability that a simulation of a correct game reports a contradiction. It is divided among the figures that the
 /// simulation compares (Bonferroni correction).
 const FALSE_ALARMS: f64 = 1e-3;
-/// Effective number of equal wins below which a component's standard deviation is unreliable. Below this number, the
-/// larger of the component's and the whole win's standard deviation is used.
+/// Minimum effective number of wins (squared sum divided by sum of squares) for which a component's standard deviation
+/// is reliable. Below it, the larger of the component's and the whole win's standard deviation is used.
 const EQUAL_WINS_MIN: f64 = 2_000.0;
 /// Assumed upper bound of the expected number of wins above the sample's highest win. If the expected number exceeded this
 /// bound, a sample without such a win would have a probability below exp(-10), or 1 in 22,026.

@@ -1,4 +1,4 @@
-//! Simulates rounds. A simulation's result depends only on the seed and the number of rounds.
+//! Simulates rounds. The result depends only on the seed and the number of rounds.
 //!
 //! Each chunk of [`CHUNK_ROUNDS`] rounds has its own player and a derived seed. If a game carries figures from round to
 //! round, the player first plays [`WARM_UP_ROUNDS`] uncounted rounds, because the exact return is a long-term average.

@@ -1,4 +1,4 @@
-//! A read that needs an archived record is repeated after the record was downloaded, so no thread waits for the
+//! A read that needs an archived record is repeated once the record has been downloaded, so no thread waits for the
 //! archive.
 
 use crate::{error::FetchError, handle::Handle, past::PastRecords};
@@ -97,7 +97,7 @@ impl ArchivedReads {
             tracing::warn!(%error, "failed to read archived records");
         }
         match error.is_damage() {
-            true => Refusal::new(Reason::ArchiveDamaged, "the archive is damaged, or is of another log"),
+            true => Refusal::new(Reason::ArchiveDamaged, "the archive is damaged, or belongs to a different log"),
             false => Refusal::new(Reason::ArchiveUnavailable, "the archive lacks the record, or did not answer"),
         }
     }
@@ -113,6 +113,6 @@ fn check(ledger: &Handle, segment: &Segment) -> Result<(), Refusal> {
     if is_own {
         return Ok(());
     }
-    let message = format!("the archive is of another log: its record at position {last} differs");
+    let message = format!("the archive belongs to a different log: its record at position {last} differs");
     Err(Refusal::new(Reason::ArchiveDamaged, message))
 }

@@ -296,7 +296,7 @@ fn referred(caller: &Caller, reference: &str) -> Option<Event> {
 
 fn actor(caller: &Caller) -> Result<String, Refusal> {
     caller.actor().ok_or_else(|| {
-        Refusal::new(Reason::NoActors, "no operators are configured, so no actor exists who could approve a change")
+        Refusal::new(Reason::NoActors, "no operators are configured, so there is no second actor to approve a change")
     })
 }
 

@@ -40,7 +40,7 @@ pub(crate) struct Appended {
     pub(crate) records: Arc<[Bytes]>,
 }
 
-/// Number of latest groups in memory for followers, which read older groups from the store.
+/// Number of the newest groups kept in memory for followers; followers read older groups from the store.
 pub(crate) const TAIL_GROUPS: usize = 256;
 
 pub(crate) struct LedgerCore {
@@ -73,7 +73,7 @@ pub(crate) struct LedgerCore {
     pub(crate) change_lapse_ms: i64,
     pub(crate) draws: DrawKeys,
     pub(crate) threads: Threads,
-    /// File with the log's end. The field is set after the writer has committed its draw generation.
+    /// File that records the end of the partition's log; set once the writer has committed its draw generation.
     pub(crate) page: OnceLock<Page>,
     pub(crate) followed: AtomicBool,
 }
@@ -99,8 +99,7 @@ impl LedgerCore {
         }
         {
             let mut books = self.books.write();
-            // The index is updated while the books are locked, so that a snapshot has index and books at the same
-            // position.
+            // The index is updated while the books are locked, so that a snapshot captures both at the same position.
             self.index.note(logged.iter().map(|logged| &logged.commit).zip(hashes));
             books.absorb_oldest(stage);
         }

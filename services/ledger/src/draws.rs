@@ -1,4 +1,4 @@
-//! Draw keys. The dealt values of sealed draws are computed from these keys.
+//! Draw keys, from which the dealt values of sealed draws are computed.
 //!
 //! All processes that seal or play draws share one key file. Each line contains a key's creation time in Unix
 //! milliseconds, the key as 64 hexadecimal digits, and a checksum of 8 digits, which older files lack. The last key
@@ -124,8 +124,8 @@ impl DrawKeys {
         entropy().map(Self::from_key)
     }
 
-    /// A missing file is no error: [`DrawKeys::renew`] creates the first key, after the check that the log depends on
-    /// no key.
+    /// Reads the key file. A missing file is not an error: after a check that the log depends on no key,
+    /// [`DrawKeys::renew`] creates the file.
     pub fn open(path: &Path) -> Result<Self, DrawKeysError> {
         let keys = Self::with(Some(path.to_owned()), vec![]);
         keys.reload()?;

@@ -17,7 +17,7 @@ use std::{
     time::Duration,
 };
 
-/// Never answers reads of some objects.
+/// Object store that never answers reads of some objects.
 #[derive(Debug, Default)]
 struct Stalling {
     objects: InMemory,

@@ -1,8 +1,8 @@
 //! Serves all calls as `POST /v1/<Service>/<Method>` in Protobuf's canonical JSON, for callers without gRPC.
 //!
-//! The middleware for gRPC calls also checks these calls' permissions, deadline (`grpc-timeout`) and limits before the
-//! body is read. A streaming method answers with one line `{"result": ...}` per message; after a failure, the last line
-//! is `{"error": ...}`. Methods that take a stream of requests need gRPC. The body of a refusal is a
+//! Before the body is read, the middleware for gRPC calls also checks the permissions, deadline (`grpc-timeout`) and
+//! limits of these calls. A streaming method answers with one line `{"result": ...}` per message; after a failure, the
+//! last line is `{"error": ...}`. Methods that take a stream of requests need gRPC. The body of a refusal is a
 //! `google.rpc.Status`, and its HTTP status corresponds to the gRPC code.
 
 mod body;
@@ -108,8 +108,8 @@ async fn send(
     Ok(Streaming::new_response(Bytes, answer.into_body(), code, None, Some(ANSWER_MAX)))
 }
 
-/// Connection and token of a call that the service has not accepted yet. The connection counts towards the limit of the
-/// call's credential if the service is in this process, otherwise towards the limit of the token.
+/// Connection and token of a call that the service has not accepted yet. The connection counts towards the connection
+/// limit of the call's credential if the service is in this process, otherwise towards that of the token.
 struct LetIn {
     peer: Option<Arc<Peer>>,
     token: Option<String>,

@@ -97,7 +97,7 @@ fn operation(method: &MethodDescriptor, refusal: &Value, schemas: &mut Schemas) 
             let line = json!({ "oneOf": [either("result", &answered), either("error", refusal)] });
             (
                 "application/jsonl",
-                "Lines of JSON; the schema describes one line. A refusal during the stream is the last line.",
+                "JSON Lines; the schema describes one line. If the stream ends with a refusal, the last line contains it.",
                 line,
             )
         }

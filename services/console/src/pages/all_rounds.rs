@@ -195,7 +195,7 @@ fn ways(visit: &Visit, found: &Found) -> Markup {
     html! {
         @if sorts && found.rounds.len() < found.count { p.note { "The first " (count(found.rounds.len())) " of " (count(found.count)) " rounds." } }
         @if !found.next.is_empty() {
-            p.note { "This page searched the log back to " (when(found.searched.as_ref())) @if sorts { " and sorted the rounds found" } "." }
+            p.note { "This page searched the log back to " (when(found.searched.as_ref())) "." @if sorts { " The rounds found are sorted." } }
         }
         ul.links {
             @if !visit.query.get("page").is_empty() { li { a href=(path(visit, PATH, &[])) { "Latest" } } }
@@ -204,8 +204,8 @@ fn ways(visit: &Visit, found: &Found) -> Markup {
                 li { a href=(next) rel="next" { @if found.rounds.is_empty() { "Continue the search" } @else { "Earlier" } } }
             }
             @if !found.rounds.is_empty() {
-                li { a href=(path(visit, "/rounds.csv", &page)) { "Rounds as CSV" } }
-                li { a href=(path(visit, "/rounds.parquet", &page)) { "Rounds as Parquet" } }
+                li { a href=(path(visit, "/rounds.csv", &page)) { "Download rounds as CSV" } }
+                li { a href=(path(visit, "/rounds.parquet", &page)) { "Download rounds as Parquet" } }
             }
         }
     }

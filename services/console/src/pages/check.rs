@@ -16,7 +16,7 @@ pub(crate) async fn page(named: Named, visit: Visit) -> Result<Response, Failure
         p { "Your browser checks that the log's key signed a checkpoint, that the round's records are in the log of that \
              checkpoint, and that each draw matches its earlier seal. Nothing is sent." }
         noscript {
-            p.notice { "The check needs JavaScript, which is off. Download the proof and check it with " code { "motherlode verify" } "." }
+            p.notice { "The check needs JavaScript, which is off. Without JavaScript, download the proof and check it with " code { "motherlode verify" } "." }
         }
         form #check data-round=(round_id) {
             label for="key" { "The log's public key" }
@@ -29,8 +29,8 @@ pub(crate) async fn page(named: Named, visit: Visit) -> Result<Response, Failure
         }
         p #verdict role="status" {}
         ul #results {}
-        p.soft { "The browser does not compute the outcome of each step again from its seed. " code { "motherlode verify" }
-                 " computes these outcomes too, with the same file and key." }
+        p.soft { "The browser does not compute the outcome of each step again from its seed. To check these outcomes too, \
+                 pass the same proof and key to " code { "motherlode verify" } "." }
         ul.links {
             li { a href=(path) { "Back to the round" } }
             li { a href={ (path) "/proof" } { "Download proof" } }

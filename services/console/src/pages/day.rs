@@ -28,13 +28,13 @@ fn shown(told: &GetPlayerDayResponse) -> Markup {
             html! { code { (of.session_name) } },
             html! { (of.game) },
             when(of.open_time.as_ref()),
-            html! { @match of.held_ms { 0 => "live", left => { "interrupted; no other session can be opened in the game for " (time(left)) } } },
+            html! { @match of.held_ms { 0 => "live", left => { (format!("interrupted; no other session of this game can be opened for {}", time(left))) } } },
         ]
     };
     html! {
         @if limits.loss_max.is_some() {
             p.notice {
-                "The loss limit of the day is " (money(limits.loss_max.as_ref())) "; wins minus bets are " (money(told.net.as_ref()))
+                "The loss limit of the day is " (money(limits.loss_max.as_ref())) ". Wins minus bets so far: " (money(told.net.as_ref()))
                 ". A bet that could exceed the limit is refused (LOSS_LIMIT) until 00:00 UTC."
             }
         }
@@ -42,7 +42,7 @@ fn shown(told: &GetPlayerDayResponse) -> Markup {
             ("Played", html! { (time(played)) (of_limit(limits.played_ms_max)) }),
             ("Time since the last reality check", html! { (time(unseen)) (of_limit(limits.reality_check_ms)) @if due { strong.bad { ", due" } } }),
             ("Wins minus bets", html! { (money(told.net.as_ref())) @if limits.loss_max.is_some() { ", may lose " (money(limits.loss_max.as_ref())) } }),
-            ("Highest bet of a round", html! { @if limits.bet_max.is_some() { (money(limits.bet_max.as_ref())) } @else { "any bet that is offered" } }),
+            ("Maximum bet per round", html! { @if limits.bet_max.is_some() { (money(limits.bet_max.as_ref())) } @else { "any bet that the game offers" } }),
             ("Latest action", html! { @if told.act_time.is_some() { (when(told.act_time.as_ref())) } @else { "none" } }),
         ]))
         @match told.sessions.as_slice() {
@@ -83,15 +83,18 @@ mod tests {
         let page = shown(&told).into_string();
         assert!(page.contains("1 h 1 min of 2 h 0 min"), "{page}");
         assert!(page.contains("10 min 0 s of 10 min 0 s<strong class=\"bad\">, due</strong>"), "{page}");
-        assert!(page.contains("any bet that is offered") && page.contains("No session."), "{page}");
+        assert!(page.contains("any bet that the game offers") && page.contains("No session."), "{page}");
         assert!(!page.contains("LOSS_LIMIT"), "{page}");
         let euro = |amount_minor| Some(Money { amount_minor, currency_code: "EUR".into() });
         let limits = PlayerLimits { loss_max: euro(5_000), ..Default::default() };
         let page = shown(&GetPlayerDayResponse { net: euro(-4_900), limits: Some(limits), ..Default::default() });
         let page = page.into_string();
-        assert!(page.contains("is 50.00 EUR; wins minus bets are -49.00 EUR"), "{page}");
+        assert!(page.contains("is 50.00 EUR. Wins minus bets so far: -49.00 EUR"), "{page}");
         let session = PlayerSession { game: "neptune".into(), held_ms: 4_000, ..Default::default() };
         let page = shown(&GetPlayerDayResponse { sessions: vec![session], ..Default::default() }).into_string();
-        assert!(page.contains("no other session can be opened in the game for 4 s") && !page.contains("due"), "{page}");
+        assert!(
+            page.contains("no other session of this game can be opened for 4 s") && !page.contains("due"),
+            "{page}"
+        );
     }
 }

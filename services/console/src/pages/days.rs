@@ -92,16 +92,13 @@ fn shown(currency: &str, days: &[Day], told: &GetGameResponse) -> Markup {
             html! { (if rtp.is_empty() { "–".to_owned() } else { percent(&rtp) }) },
         ]
     };
-    let label = format!(
-        "The return of all rounds up to each day, and the exact return of {} with its band",
-        percent(&told.rtp)
-    );
+    let label = format!("Cumulative return by day, and the exact return of {} with its band", percent(&told.rtp));
     html! {
-        p.note { "All rounds in " (currency) " up to each day: booked bets and wins without jackpots. A fair game's return is within the band in 95 of 100 "
-        "cases if all bets are equal. Each stake's return and band are below." }
+        p.note { (format!("Cumulative return of all rounds in {currency}, from booked bets and wins without jackpots. ")) "If all bets are equal, \
+             a fair game's return is within the band in 95 of 100 cases. The return and the band of each stake are shown below." }
         p.legend { span.swatch.part0 {} "Return" span.swatch.part1 {} "Exact" span.swatch.band {} "Band" }
         svg.course viewBox={ "0 0 " (WIDTH) " " (HEIGHT + TOP + 18.0) } role="img" aria-label=(label) { (PreEscaped(plotted(days, &told.rtp, &told.std_dev_bets))) }
-        details { summary { "In figures" } (table("Return up to each day", &["Day", "Rounds", "Return"], days.iter().rev().take(POINTS).map(row).collect())) }
+        details { summary { "In figures" } (table("Cumulative return by day", &["Day", "Rounds", "Return"], days.iter().rev().take(POINTS).map(row).collect())) }
     }
 }
 
@@ -119,10 +116,8 @@ pub(super) fn at_stakes(all: &[Return]) -> Markup {
         let days: Vec<_> = of.days.iter().map(day).collect();
         let stake = of.stake.clone().unwrap_or_default();
         let named = html! { (money(of.bet.as_ref())) ", " (stake.lines) " × " (stake.coins_per_line) " of " (stake.coin_value) ": " (count(of.rounds)) " rounds" };
-        let label = format!(
-            "The return of all rounds up to each day, and the exact return of {} with its band",
-            percent(&of.theoretical_rtp)
-        );
+        let label =
+            format!("Cumulative return by day, and the exact return of {} with its band", percent(&of.theoretical_rtp));
         html! {
             figure.stake {
                 figcaption { (named) }
@@ -133,7 +128,7 @@ pub(super) fn at_stakes(all: &[Return]) -> Markup {
     html! {
         @if !most.is_empty() {
             h3 { "Return over time, at the most played stakes" }
-            p.note { "Return of all rounds at the stake up to each day. A collected feature is paid for by bets at several stakes, but its win counts at one of these stakes." }
+            p.note { "Cumulative return of all rounds at each stake. A collected feature is paid for by bets at several stakes, but its win is counted at only one of these stakes." }
             div.stakes { @for of in most.into_iter().take(STAKES) { (plot(of)) } }
         }
     }

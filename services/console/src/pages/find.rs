@@ -120,7 +120,7 @@ async fn asked_for(visit: &Visit, account: &Account, request: &str) -> Result<Re
     let found = html! {
         (outcome(request, &account.currency_code, &of))
         @if of.state() == State::Unseen {
-            p { "A refused bet leaves no record. These limits of the player refuse bets:" }
+            p { "A refused bet leaves no record. If the request was a bet, one of these limits of the player may be the reason:" }
             (day::today(visit, account).await?)
         }
     };
@@ -149,7 +149,8 @@ enum Sought<'a> {
     Page(String),
     Position(Option<u32>, u64),
     Hash(Vec<u8>),
-    /// Id of a player, request, session or campaign. If `operator` is empty, all operators of the caller are searched.
+    /// Id of a player, request, session or campaign. If `operator` is empty, all operators that the caller may see are
+    /// searched.
     Id {
         operator: &'a str,
         id: &'a str,
@@ -179,7 +180,7 @@ fn position(text: &str) -> Option<Sought<'_>> {
     }
 }
 
-/// Accepts the separators with which pages show numbers, such as 88,943.
+/// Parses a number. The thousands separators that pages show, as in 88,943, are accepted.
 fn whole_number(text: &str) -> Option<u64> {
     let is_grouped = match text.split_once(',') {
         Some((first, rest)) => (1..=3).contains(&first.len()) && rest.split(',').all(|group| group.len() == 3),
@@ -188,7 +189,7 @@ fn whole_number(text: &str) -> Option<u64> {
     if is_grouped { text.replace(',', "").parse().ok() } else { None }
 }
 
-/// Returns the path of a pasted address; for the address of a public page, the path of its round.
+/// Returns the path of a pasted address; for a public page's address, the path of the round's page in the console.
 fn pasted(asked: &str) -> Option<String> {
     let (_, rest) = asked.split_once("://")?;
     let path = &rest[rest.find('/')?..];
@@ -268,13 +269,13 @@ fn form(visit: &Visit, found: Markup) -> Markup {
         section {
             h2 { "Searchable names" }
             (facts(&[
-                ("A page", html! { "the address of a page of this console" }),
-                ("A round", html! { kbd { "operator/player/number" } ", as in answers and events; the operator can be left out if only one operator is possible" }),
-                ("A player", html! { kbd { "operator/player" } ", for balances, collections, open rounds and history" }),
-                ("A request or a transaction", html! { kbd { "request-id" } " or " kbd { "operator/player request-id" } ", for the outcome of a bet, choice, deposit or withdrawal, and its bookings" }),
-                ("A session or a campaign", html! { "its id, for the player's limits and sessions, or the free rounds" }),
-                ("A record by its hash", html! { "64 hexadecimal digits: the record's SHA-256, which the next record or the log's head contains" }),
-                ("A position", html! { "a number: the record at that position of the log; " kbd { "2:42" } " of partition 2" }),
+                ("A page", html! { "the full address (URL) of any page of this console" }),
+                ("A round", html! { kbd { "operator/player/number" } ", the round's id in answers and events; the operator can be omitted if only one operator is possible" }),
+                ("A player", html! { kbd { "operator/player" } " finds the player's balances, collections, open rounds and history" }),
+                ("A request or a transaction", html! { kbd { "request-id" } " or " kbd { "operator/player request-id" } " finds the outcome and the bookings of a bet, choice, deposit or withdrawal" }),
+                ("A session or a campaign", html! { "The id of a session finds the player's limits and sessions. The id of a campaign finds its free rounds." }),
+                ("A record by its hash", html! { "64 hexadecimal digits: the record's SHA-256, as stated in the next record or in the log's head" }),
+                ("A position", html! { "The number of a position finds the log's record at this position. For position 42 of partition 2, enter " kbd { "2:42" } "." }),
             ]))
         }
     }
@@ -299,7 +300,7 @@ fn outcome(request: &str, currency: &str, of: &RequestOutcome) -> Markup {
                 (facts(&[
                     ("Request id of the debit and its rollback", html! { code { (request) } }),
                     ("Rollback acknowledged", when(of.time.as_ref())),
-                    ("Debit less rollback", html! { (money(Some(&Money { amount_minor: 0, currency_code: currency.to_owned() }))) ": no round was played" }),
+                    ("Debit less rollback", html! { (money(Some(&Money { amount_minor: 0, currency_code: currency.to_owned() }))) " because no round was played" }),
                     ("Position", html! { (of.position) }),
                 ]))
             } @else if !matches!(of.state(), State::Unseen | State::Pending) {

@@ -59,7 +59,7 @@ pub(crate) async fn game(Path(named): Path<(String, String)>, visit: Visit) -> R
         div.tiles {
             div.tile { span { "Return to player" } b { (percent(&told.rtp)) } }
             div.tile { span { "Standard deviation of a round" } b { (short(&told.std_dev_bets)) " bets" } }
-            div.tile { span { "Highest win of one spin of the reels" } b { (short(&told.max_win_bets)) " bets" } }
+            div.tile { span { "Highest win in a single spin" } b { (short(&told.max_win_bets)) " bets" } }
             div.tile { span { "Window" } b { (told.reels) " × " (told.rows) } }
         }
         ul.links {
@@ -154,7 +154,7 @@ fn pays(told: &GetGameResponse) -> Markup {
             p.note { (unit) }
             (table("Pay table", &head, told.symbols.iter().enumerate().map(row).collect()))
             @if !told.special_wins.is_empty() {
-                (table("Special wins", &["Special win", "Times the total bet"], told.special_wins.iter().map(special).collect()))
+                (table("Special wins", &["Special win", "Win (multiple of the total bet)"], told.special_wins.iter().map(special).collect()))
             }
             @if !prizes.is_empty() { p { "Prizes of the bonus: " (prizes.join(", ")) "." } }
         }
@@ -221,7 +221,7 @@ fn figures(told: &GetGameResponse) -> Markup {
         ("Return to player, in coins".to_owned(), percent(&told.rtp)),
         ("Hit frequency".to_owned(), percent(&told.hit_frequency)),
         ("Volatility index".to_owned(), told.volatility_index.clone()),
-        ("Chance of the highest win of one spin of the reels".to_owned(), told.max_win_probability.clone()),
+        ("Chance of the highest win in a single spin".to_owned(), told.max_win_probability.clone()),
         ("Exactness".to_owned(), told.exactness.clone()),
     ];
     rows.extend(
@@ -237,23 +237,21 @@ fn figures(told: &GetGameResponse) -> Markup {
             false => format!(" at {} {}", top.coin_value, top.currency_code),
         };
         rows.push(("Highest stated win of a round, without the gamble".to_owned(), bets(&top.bets) + &at));
-        rows.push((
-            "Upper bound of the chance of the win without the gamble".to_owned(),
-            top.probability_at_most.clone(),
-        ));
+        rows.push(("Maximum chance of this win, without the gamble".to_owned(), top.probability_at_most.clone()));
         rows.push(("Highest stated win of a round, with the gamble".to_owned(), bets(&top.gambled_bets)));
-        rows.push((
-            "Upper bound of the chance of the win with the gamble".to_owned(),
-            top.gambled_probability_at_most.clone(),
-        ));
-        rows.push(("Meaning of the stated wins".to_owned(), top.says.clone()));
+        rows.push(("Maximum chance of this win, with the gamble".to_owned(), top.gambled_probability_at_most.clone()));
+        rows.push(("Explanation of the highest wins".to_owned(), top.says.clone()));
     }
     rows.extend(told.conditional_returns.iter().map(|of| (sentence(&of.title), percent(&of.rtp))));
     let values = |of: &ValueSet| of.values.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     rows.extend(told.value_sets.iter().map(|of| (sentence(&of.title), values(of))));
     let name = |symbol: &u32| told.symbols.get(*symbol as usize).map_or("", |symbol| &symbol.name);
     let symbols = |of: &FeatureCombination| of.symbols.iter().map(name).collect::<Vec<_>>().join(", ");
-    rows.extend(told.feature_combinations.iter().map(|of| (format!("{} is started by", of.title), symbols(of))));
+    rows.extend(
+        told.feature_combinations
+            .iter()
+            .map(|of| (format!("Symbols that start the feature {}", of.title), symbols(of))),
+    );
     rows.extend(told.facts.iter().map(|fact| (sentence(&fact.title), grouped(&fact.value))));
     rows.retain(|(_, value)| !value.is_empty());
     html! {

@@ -65,12 +65,12 @@ async fn declaration(visit: &Visit, pool_id: &str) -> Result<Markup, Failure> {
             option value="" { "every version" }
             @for game in games.iter().filter(|game| game.game == pool_id) { option { (game.rules_version) } }
         }
-        (input("from", "Start of the interval of bets (inclusive), UTC", "2026-11-26T10:00:00Z"))
-        (input("until", "End of the interval of bets (exclusive), UTC", "2026-11-26T10:30:00Z"))
+        (input("from", "Start of the period in which the bets were placed (inclusive), UTC", "2026-11-26T10:00:00Z"))
+        (input("until", "End of the period in which the bets were placed (exclusive), UTC", "2026-11-26T10:30:00Z"))
     };
     Ok(html! {
-        p { "Contributions of the operator's voided rounds with a bet in the interval are returned to the operator's \
-             house account. If operators are configured, a second actor must approve the incident." }
+        p { "If the bet of a voided round was placed in this period, the round's contribution is returned to the \
+             operator's house account. If operators are configured, a second actor must approve the incident." }
         (act(visit, &format!("/jackpots/{pool_id}/incident"), "Declare an incident", true, &parts)?)
     })
 }
@@ -81,7 +81,9 @@ pub(crate) async fn declare(Path(pool_id): Path<String>, form: Form) -> Result<R
     let time = |field: &str| {
         let time = form.fields.get(field).parse::<Timestamp>();
         time.map_err(|_| {
-            form.refused(Failure::bad("The interval needs a start and an end, such as 2026-11-26T10:00:00Z."))
+            form.refused(Failure::bad(
+                "Enter the start and the end of the period as times such as 2026-11-26T10:00:00Z.",
+            ))
         })
     };
     let incident = Incident {

@@ -51,7 +51,7 @@ pub(crate) async fn tiles(visit: &Visit) -> Result<Markup, Failure> {
                 div.tile {
                     span { a href={ "/jackpots/" (pool.pool_id) } { (pool.pool_id) } ", " (status(pool)) }
                     b.figure { (eur(&pool.base_figure_eur)) }
-                    span { "cycle " (pool.cycle) ", at the base coin value " (pool.terms.clone().unwrap_or_default().base_coin) }
+                    span { (format!("cycle {}, jackpot at the base coin value {}", pool.cycle, pool.terms.clone().unwrap_or_default().base_coin)) }
                 }
             }
         }
@@ -102,7 +102,7 @@ async fn figures(visit: &Visit, pool_id: &str) -> Result<(Pool, Markup), Failure
         }
         section {
             h2 { "Meters" }
-            p.note { "The sum of contributions and house funding equals the sum of payments, increments and reserve, to a billionth of a EUR." }
+            p.note { "The sum of contributions and house funding equals the sum of payments, increments and reserve, accurate to one billionth of a euro." }
             (facts(&[
                 ("Increments", html! { (eur(&pool.increments_eur)) }),
                 ("Reserve", html! { (eur(&pool.reserve_eur)) }),
@@ -177,14 +177,14 @@ async fn awards(visit: &Visit, pool_id: &str) -> Result<Markup, Failure> {
         html! {
             p.note { "The coin's share is the coin value divided by the base coin. The award of a hit is the coin's \
                  share of the jackpot at the hit's position in the log, including the winning bet's contribution. \
-                 The award takes the coin's share of the increments. The award takes the coin's share of the seed from \
-                 the reserve first, then from the house. The rest of the increments goes to the reserve. A collision is \
-                 a second hit within one refresh of the counters: the second hit gets its share of \
-                 the seed and all increments since the first hit." }
+                 The award takes the coin's share of the increments, and the coin's share of the seed from the reserve \
+                 first, then from the house. The rest of the increments goes to the reserve. A collision is a second \
+                 hit within one refresh interval of the counters: the second hit gets its share of the seed and all \
+                 increments since the first hit." }
             @if answer.awards.is_empty() { p { "None." } }
             @else {
                 (table("Awards", &head, answer.awards.iter().map(row).collect()))
-                ul.links { li { a href=(file("csv")) { "Awards as CSV" } } li { a href=(file("parquet")) { "Awards as Parquet" } } }
+                ul.links { li { a href=(file("csv")) { "Download awards as CSV" } } li { a href=(file("parquet")) { "Download awards as Parquet" } } }
             }
             @if !answer.next_page_token.is_empty() { p { a href=(next) rel="next" { "Earlier" } } }
         }
@@ -316,7 +316,7 @@ pub(crate) async fn suspend(Path(pool_id): Path<String>, form: Form) -> Result<R
     let request =
         SuspendPoolRequest { request_id: get("request"), pool_id, reason: get("reason"), actor: get("actor") };
     let answer = form.visit.api.pool_changes().suspend_pool(request).await.map_err(|status| form.refused(status))?;
-    Ok(form.done(&back, proposed("The pool is suspended", answer.into_inner().change_id)))
+    Ok(form.done(&back, proposed("The pool has been suspended", answer.into_inner().change_id)))
 }
 
 pub(crate) async fn resume(Path(pool_id): Path<String>, form: Form) -> Result<Redirect, Failure> {
@@ -324,5 +324,5 @@ pub(crate) async fn resume(Path(pool_id): Path<String>, form: Form) -> Result<Re
     let get = |field: &str| form.fields.get(field).to_owned();
     let request = ResumePoolRequest { request_id: get("request"), pool_id, actor: get("actor") };
     let answer = form.visit.api.pool_changes().resume_pool(request).await.map_err(|status| form.refused(status))?;
-    Ok(form.done(&back, proposed("The pool is resumed", answer.into_inner().change_id)))
+    Ok(form.done(&back, proposed("The pool has been resumed", answer.into_inner().change_id)))
 }

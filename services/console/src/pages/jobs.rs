@@ -37,7 +37,7 @@ pub(super) async fn audits(visit: &Visit) -> Result<Markup, Failure> {
                  while the service continues." }
             (audit_jobs(visit, &all))
             @if all.audits_elsewhere {
-                p.note { "The log is not in this process's data folder. " code { "motherlode audit" } " audits a copy of the log." }
+                p.note { "The log is not in this process's data folder. To audit a copy of the log, run " code { "motherlode audit" } "." }
             } @else {
                 form.act method="post" action="/jobs/audit" {
                     (layout::word(visit))
@@ -230,7 +230,7 @@ pub(crate) async fn cancel(Path(job_id): Path<u64>, form: Form) -> Result<Redire
     let answer = answer.map_err(|status| form.refused(status))?.into_inner();
     let simulation = answer.job.unwrap_or_default().simulation;
     let back = simulation.map_or_else(|| "/trust".to_owned(), |of| page_of(&of.game, &of.rules_version));
-    Ok(form.done(&back, "The job is cancelled."))
+    Ok(form.done(&back, "The job was cancelled."))
 }
 
 fn page_of(game: &str, rules_version: &str) -> String {

@@ -136,15 +136,15 @@ async fn shown(visit: &Visit) -> Result<(Markup, Markup), Failure> {
         query(page, &[&[("partition", &*partition.to_string()), ("to", to)], &filters[..]].concat())
     };
     let content = html! {
-        @if records.is_empty() { p { "No record that you may see between positions " (count(after)) " and " (count(end)) " matches." } }
+        @if records.is_empty() { p { (format!("No matching record between positions {} and {} is visible to you.", count(after), count(end))) } }
         @else { (table("Records, the latest first", &["Position", "Time", "Stream", "Events"], records.iter().map(|record| line(visit, record)).collect())) }
         ul.links {
             @if after > 0 { li { a href=(path("/log", &after.to_string())) rel="next" { "Earlier" } } }
             @if end < last && !filter.is_set() { li { a href=(path("/log", &end.saturating_add(RECORDS as u64).to_string())) rel="prev" { "Later" } } }
             @if end < last { li { a href=(path("/log", "")) { "Latest" } } }
             @if !records.is_empty() {
-                li { a href=(path("/log.csv", &end.to_string())) { "Records as CSV" } }
-                li { a href=(path("/log.parquet", &end.to_string())) { "Records as Parquet" } }
+                li { a href=(path("/log.csv", &end.to_string())) { "Download records as CSV" } }
+                li { a href=(path("/log.parquet", &end.to_string())) { "Download records as Parquet" } }
             }
         }
     };

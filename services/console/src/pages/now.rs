@@ -146,14 +146,14 @@ async fn alerts(visit: &Visit) -> Result<Markup, Failure> {
         let stake = of.stake.clone().unwrap_or_default();
         let text = html! {
             a href={ "/games/" (of.game) "/" (of.rules_version) "/returns" } { (of.game) " " (of.rules_version) }
-            " at " (stake.lines) " x " (stake.coins_per_line) " of " (stake.coin_value) " has returned " (percent(&of.rtp)) " in " (count(of.rounds))
-            " rounds. This return is outside the tolerance band around " (percent(&of.theoretical_rtp)) "."
+            " at " (stake.lines) " x " (stake.coins_per_line) " of " (stake.coin_value)
+            (format!(" has returned {} in {} rounds. This return is outside the tolerance band around {}.", percent(&of.rtp), count(of.rounds), percent(&of.theoretical_rtp)))
         };
         Alert::new(Severity::Page, "MotherlodeIntegrityFailed", text)
     }));
     let more = out.len().saturating_sub(NAMED_MAX.into());
     if more > 0 {
-        let text = html! { (count(more)) " more stakes have returns outside their tolerance bands." };
+        let text = html! { (format!("The returns of {} more stakes are outside their tolerance bands.", count(more))) };
         told.push(Alert::new(Severity::Page, "MotherlodeIntegrityFailed", text));
     }
     awards(visit, &mut told).await?;
@@ -164,8 +164,8 @@ async fn alerts(visit: &Visit) -> Result<Markup, Failure> {
 fn behind(part: &PartitionStatus) -> Vec<Alert> {
     let partition = part.partition;
     let readers = part.readers.iter().filter(|of| of.behind >= BEHIND).map(|of| {
-        let text =
-            html! { (capital(&of.name)) " is " (count(of.behind)) " records behind in partition " (partition) "." };
+        let text = format!("{} is {} records behind in partition {partition}.", capital(&of.name), count(of.behind));
+        let text = html! { (text) };
         Alert::new(Severity::Ticket, "MotherlodeReplicaBehind", text)
     });
     let views = [
@@ -180,21 +180,28 @@ fn behind(part: &PartitionStatus) -> Vec<Alert> {
 }
 
 fn away(of: &WalletStatus) -> Alert {
-    let told = html! {
-        "The wallet of " (of.operator_id) " does not answer: its circuit is open, and bets are refused. Last error: " (of.last_error)
-        ". " (count(of.players_pending)) " players have a pending debit or credit, " (count(of.players_overdue)) " of them overdue. Next try: "
-        @if of.next_call_ms == 0 { "with the operator's next wallet call" } @else { "in " (of.next_call_ms.div_ceil(1_000)) " s" } "."
+    let next = match of.next_call_ms {
+        0 => "at the operator's next wallet call".to_owned(),
+        ms => format!("in {} s", ms.div_ceil(1_000)),
     };
-    Alert::new(Severity::Page, "MotherlodeWalletAway", told).since(of.failing_since_time)
+    let told = format!(
+        "The wallet of {} does not answer: its circuit is open, and bets are refused. Last error: {}. Players with a \
+         pending debit or credit: {}; players with an overdue debit or credit: {}. Next try: {next}.",
+        of.operator_id,
+        of.last_error,
+        count(of.players_pending),
+        count(of.players_overdue)
+    );
+    Alert::new(Severity::Page, "MotherlodeWalletAway", html! { (told) }).since(of.failing_since_time)
 }
 
 fn waiting(changes: &[Change]) -> Option<Alert> {
     let first = changes.first()?;
     let number = match changes.len() {
-        1 => "1 change waits".to_owned(),
-        several => format!("{several} changes wait"),
+        1 => "1 change waits for a second actor".to_owned(),
+        several => format!("{several} changes wait for a second actor"),
     };
-    let told = html! { a href="#changes-waiting-for-a-second-actor" { (number) } " for a second actor." };
+    let told = html! { a href="#changes-waiting-for-a-second-actor" { (number) } "." };
     Some(Alert::new(Severity::Notice, "", told).since(first.propose_time))
 }
 
@@ -203,13 +210,13 @@ async fn awards(visit: &Visit, told: &mut Vec<Alert>) -> Result<(), Failure> {
     let request = ListSignificantEventsRequest { kinds, page_size: 50, ..Default::default() };
     let events = had(visit.api.report().list_significant_events(request).await, told)?.events;
     let mut seen = BTreeSet::new();
-    // Events are listed latest first, so a round's first event states whether the round's award is still set aside.
+    // Events are listed latest first, so the first listed event of a round shows whether its award is still set aside.
     let wait = events.into_iter().filter(|event| seen.insert(event.subject.clone()) && event.after == "set aside");
     told.extend(wait.take(NAMED_MAX.into()).map(|event| {
         let text = html! {
             "An award is set aside, not paid: " (round(visit, &event.subject, Some((event.partition, event.position)))) ", " (event.before) ": " (event.reason)
-            ". The award is paid when a withdrawal (role wallet) has made room in the account. A void (role support), \
-             once approved by the platform, cancels the award."
+            ". The award is paid as soon as a withdrawal (role wallet) has lowered the player's balance enough. A void \
+             of the round (role support) cancels the award once the platform has approved the void."
         };
         Alert::new(Severity::Ticket, "MotherlodeAwardsWait", text).since(event.time)
     }));
@@ -274,8 +281,8 @@ async fn vitals(visit: &Visit) -> Result<Markup, Failure> {
         let calls: Vec<_> = told.seconds.iter().map(|second| second.calls).collect();
         let row = |of: &PartitionStatus| {
             let writer = match (of.written_here, of.writable) {
-                (true, true) => "this process, accepts appends",
-                (true, false) => "this process, accepts no appends",
+                (true, true) => "this process (accepts appends)",
+                (true, false) => "this process (refuses appends)",
                 (false, _) => "another process",
             };
             vec![
@@ -303,7 +310,7 @@ async fn vitals(visit: &Visit) -> Result<Markup, Failure> {
             h3 { "The last hour and day" }
             (trends::shown(&told, &|graph| list(visit, graph)))
             h3 { "Partitions" }
-            (table("Partitions, with lags in records", &head, told.partitions.iter().map(row).collect()))
+            (table("Partitions (lags in records)", &head, told.partitions.iter().map(row).collect()))
             (readers(&told.partitions))
             (wallets(&told.wallets, visit.app.sessions.now_ms()))
         }
@@ -469,7 +476,10 @@ mod tests {
             ..Default::default()
         };
         let told = alarms(vec![away(&away_of)], 0).into_string();
-        assert!(told.contains("wallet of bravo") && told.contains("no answer. 41 players"), "{told}");
+        assert!(
+            told.contains("wallet of bravo") && told.contains("no answer. Players with a pending debit or credit: 41;"),
+            "{told}"
+        );
         assert!(told.contains("Next try: in 6 s."), "{told}");
         let told = alarms(behind(&of), 0).into_string();
         assert!(told.contains("Standby b is 2,300 records behind") && told.matches("<li>").count() == 1, "{told}");

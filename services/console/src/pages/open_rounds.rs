@@ -54,12 +54,12 @@ pub(crate) async fn page(Path(operator_id): Path<String>, visit: Visit) -> Resul
             (waiting(&visit, &answer.rounds, Some(&path)))
             @if !answer.rounds.is_empty() {
                 ul.links {
-                    li { a href=(with(page, "/rounds.csv")) { "Open rounds as CSV" } }
-                    li { a href=(with(page, "/rounds.parquet")) { "Open rounds as Parquet" } }
+                    li { a href=(with(page, "/rounds.csv")) { "Download open rounds as CSV" } }
+                    li { a href=(with(page, "/rounds.parquet")) { "Download open rounds as Parquet" } }
                 }
             }
         } @else { (others(&visit, &operator_id).await) }
-        @if !sort.is_empty() && !answer.next_page_token.is_empty() { p.note { "Only the " (answer.rounds.len()) " oldest of these rounds are sorted." } }
+        @if !sort.is_empty() && !answer.next_page_token.is_empty() { p.note { (format!("Only the {} oldest open rounds are sorted.", answer.rounds.len())) } }
         (further(&with(&answer.next_page_token, ""), &answer.next_page_token))
     };
     Ok(layout::page(&visit, &format!("Open rounds of {operator_id}"), content).await)
@@ -121,8 +121,8 @@ async fn others(visit: &Visit, operator_id: &str) -> Markup {
     let players = answer.map(|answer| answer.into_inner().players).unwrap_or_default();
     html! {
         @if let [of] = players.as_slice() { p { (count(of.open_rounds)) " rounds are open." } }
-        p.notice { "The rounds of " (operator_id) " are visible only to this operator's \
-             credentials. This list is empty even if rounds are open." }
+        p.notice { (format!("Only credentials of {operator_id} can see its rounds. This list is empty even if the operator \
+             has open rounds.")) }
     }
 }
 

@@ -35,7 +35,7 @@ async fn part(
             li { a href={ (path) (other) } { (link) } }
         }
         @if part == SheetPart::Reels {
-            p.note { "Every stop of each reel strip is listed on the page that " code { "motherlode par " (summary.game) " --format html" } " writes." }
+            p.note { "To write a page that lists every stop of each reel strip, run " code { "motherlode par " (summary.game) " --format html" } "." }
         }
         (sheet(visit, &told, part).await?)
     };

@@ -64,7 +64,7 @@ async fn unknown(visit: &Visit, operator: &str, player: &str) -> Result<Response
     }
     let content = html! {
         @if is_platform {
-            p { "Only credentials of " (operator) " can see its players." }
+            p { (format!("Only credentials of {operator} can see its players.")) }
             @if visit.may("FollowLog") {
                 p { a href=(query("/log", &[("stream", &format!("player/{operator}/{player}"))])) { "Records of this player in the log" } }
             }

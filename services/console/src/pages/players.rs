@@ -138,8 +138,8 @@ fn ways(visit: &Visit, operator: &str) -> Markup {
         ul.links {
             @if visit.may("ListOperatorRounds") { li { a href=(query("/rounds", &[("operator", operator)])) { "Rounds of all players" } } }
             @if visit.may("ListOpenRounds") { li { a href={ "/open/" (operator) } { "Open rounds" } } }
-            li { a href=(query("/players.csv", &asked)) { "Players as CSV" } }
-            li { a href=(query("/players.parquet", &asked)) { "Players as Parquet" } }
+            li { a href=(query("/players.csv", &asked)) { "Download players as CSV" } }
+            li { a href=(query("/players.parquet", &asked)) { "Download players as Parquet" } }
         }
     }
 }
@@ -188,7 +188,7 @@ fn part(visit: &Visit, operator: &str, rows: &[Active]) -> Markup {
 pub(super) async fn choose_operator(visit: &Visit, title: &str, path: &str) -> Result<Response, Failure> {
     let operators = visit.api.ledger().list_switches(ListSwitchesRequest {}).await?.into_inner().operator_ids;
     let content = html! {
-        p { "The list shows the " (title.to_lowercase()) " of one operator and is visible only to that operator's credentials." }
+        p { (format!("The list shows the {} of one operator and is visible only to that operator's credentials.", title.to_lowercase())) }
         ul.links { @for operator in operators.iter().filter(|operator| visit.owns(operator)) { li { a href=(query(path, &[("operator", operator)])) { (operator) } } } }
     };
     Ok(layout::page(visit, title, content).await)

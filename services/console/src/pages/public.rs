@@ -132,7 +132,7 @@ fn check(round_id: &str, link_key: &str, verifier_key: &str) -> Markup {
                 label for="key" { "The log's public key" }
                 input #key name="key" value=(verifier_key) required maxlength="400" autocomplete="off" spellcheck="false" aria-describedby="whose";
                 p.soft #whose { "This key comes from the service. Replace it with a copy from a source that you trust." }
-                label for="proof" { "The proof (loaded when you check)" }
+                label for="proof" { "The proof (loaded when you start the check)" }
                 textarea #proof name="proof" rows="3" spellcheck="false" {}
                 button type="submit" disabled { "Check it here" }
             }

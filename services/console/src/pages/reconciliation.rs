@@ -58,7 +58,8 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
     let content = html! {
         p { "The difference is a pool's income (contributions, house funding, money of retired pools) minus the \
              pool's outgoings and minus the increase of the pool's balance. If the difference is not zero, the pool's \
-             meters are wrong. Records count on the day of their commit, in UTC; meters show the state at the day's end." }
+             meters are wrong. Each record is counted on the UTC day of its commit; meters show the state at the end \
+             of the day." }
         form.row method="get" action="/reports/reconciliation" {
             p { label for="from" { "First day" } input #from type="date" name="from" value=(visit.query.get("from")); }
             p { label for="to" { "Last day" } input #to type="date" name="to" value=(visit.query.get("to")); }
@@ -66,9 +67,9 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
         }
         (shown(&rows))
         ul.links {
-            li { a href=(file("csv")) { "This table as CSV" } }
-            li { a href=(file("jsonl")) { "This table as JSON Lines" } }
-            li { a href=(file("parquet")) { "This table as Parquet" } }
+            li { a href=(file("csv")) { "Download this table as CSV" } }
+            li { a href=(file("jsonl")) { "Download this table as JSON Lines" } }
+            li { a href=(file("parquet")) { "Download this table as Parquet" } }
         }
     };
     Ok(layout::page(&visit, "Reconciliation", content).await)
@@ -116,7 +117,7 @@ fn shown(rows: &[GetPoolStatementResponse]) -> Markup {
             @if rows.iter().all(|of| is_zero(&of.difference_eur)) { p.notice { "Reconciled: every difference is 0.00 EUR." } }
             @else { p.notice { strong.bad { "Not reconciled: at least one difference is not zero." } } }
             (wide_table("Reconciliation by day", &head, rows.iter().take(SHOWN).map(row).collect()))
-            @if rows.len() > SHOWN { p.note { "The latest " (SHOWN) " of " (count(rows.len())) " rows; the files contain all rows." } }
+            @if rows.len() > SHOWN { p.note { (format!("The table shows the latest {SHOWN} of {} rows; the files contain all rows.", count(rows.len()))) } }
         },
     }
 }

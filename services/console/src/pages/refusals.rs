@@ -42,8 +42,8 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
         @else {
             (shown(&visit, &calls))
             ul.links {
-                li { a href=(query("/refusals.csv", &filters)) { "Refusals as CSV" } }
-                li { a href=(query("/refusals.parquet", &filters)) { "Refusals as Parquet" } }
+                li { a href=(query("/refusals.csv", &filters)) { "Download refusals as CSV" } }
+                li { a href=(query("/refusals.parquet", &filters)) { "Download refusals as Parquet" } }
             }
             (reasons(&calls))
         }

@@ -96,18 +96,18 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
             (shown(&visit, &events))
             @if !next.is_empty() { p { a href=(query("/reports", &later)) rel="next" { "Earlier" } } }
             ul.links {
-                li { a href=(file("/reports/events.csv")) { "These events as CSV" } }
-                li { a href=(file("/reports/events.jsonl")) { "These events as JSON Lines" } }
-                li { a href=(file("/reports/events.parquet")) { "These events as Parquet" } }
+                li { a href=(file("/reports/events.csv")) { "Download these events as CSV" } }
+                li { a href=(file("/reports/events.jsonl")) { "Download these events as JSON Lines" } }
+                li { a href=(file("/reports/events.parquet")) { "Download these events as Parquet" } }
             }
         }
         section {
             h2 { "Returns by stake" }
             p { "Bets, wins and rounds of every game, version, currency and stake. " a href="/games" { "Games: returns compared with their bands" } }
             ul.links {
-                li { a href="/reports/returns.csv" { "Returns as CSV" } }
-                li { a href="/reports/returns.jsonl" { "Returns as JSON Lines" } }
-                li { a href="/reports/returns.parquet" { "Returns as Parquet" } }
+                li { a href="/reports/returns.csv" { "Download returns as CSV" } }
+                li { a href="/reports/returns.jsonl" { "Download returns as JSON Lines" } }
+                li { a href="/reports/returns.parquet" { "Download returns as Parquet" } }
             }
         }
     };

@@ -25,11 +25,11 @@ pub(super) async fn returned(visit: &Visit, game: &str) -> Result<Markup, Failur
     let request = ListReturnsRequest { game: game.to_owned(), days: !game.is_empty(), ..Default::default() };
     let answer = visit.api.report().list_returns(request).await;
     section("Returns", answer, |answer| {
-        let head = ["Game", "Weighed", "Rounds", "Returned", "By mathematics", "Band", "Verdict"];
+        let head = ["Game", "Weighed", "Rounds", "Returned", "Expected", "Band", "Verdict"];
         html! {
-            @if answer.totals.is_empty() { p { "No round is settled yet." } }
+            @if answer.totals.is_empty() { p { "No round has been settled yet." } }
             @else { (table("Returns", &head, answer.totals.iter().map(total).collect())) }
-            p.note { "The column \"By mathematics\" shows the expected return of the rounds played, without jackpots. \
+            p.note { "The column \"Expected\" shows the exact expected return of the rounds played, without jackpots. \
                  Rows by round also exclude features that players collect over many rounds, so the expected return in \
                  these rows can be far below the published return, which includes such features. Rows by stake \
                  include these features." }
@@ -52,7 +52,7 @@ pub(super) async fn verdict(visit: &Visit, told: &GetGameResponse) -> Result<Mar
     let of_version = |of: &&Return| of.rules_version == summary.rules_version;
     let sums = answer.totals.iter().filter(of_version).filter(|of| of.weighting() == Weighting::Stake);
     let Some(sum) = sums.max_by_key(|of| of.rounds) else {
-        return Ok(html! { p { "No round of this version is settled yet." } });
+        return Ok(html! { p { "No round of this version has been settled yet." } });
     };
     let out: Vec<_> =
         answer.returns.iter().chain(&answer.totals).filter(of_version).filter(|of| of.out_of_band).collect();
@@ -88,8 +88,8 @@ fn judged(published: &str, sum: &Return, out: usize, first: Option<&str>) -> Mar
     let tile = |name: &str, figure: Markup| html! { div.tile { span { (name) } b { (figure) } } };
     html! {
         div.tiles {
-            (tile("Verdict", html! { @if out == 0 { "Within its bands" } @else { strong.bad { "Out of its band" } ", " (count(out)) " of the rows in the tables below" } }))
-            @if let Some(first) = first { (tile("First day with a stake's return out of its band", html! { (first) })) }
+            (tile("Verdict", html! { @if out == 0 { "Within its bands" } @else { strong.bad { "Outside its band" } "; rows outside their band in the tables below: " (count(out)) } }))
+            @if let Some(first) = first { (tile("First day on which a stake's return was outside its band", html! { (first) })) }
             (tile("Published", html! { (percent(published)) }))
             (tile(&format!("Actual return in {}", sum.currency_code), html! { (percent(&sum.held_rtp)) }))
             (tile("Band around the expected return", html! { "−" (percent(&sum.band_below)) " to +" (percent(&sum.band)) }))
@@ -118,10 +118,10 @@ fn features(total: &Return) -> Markup {
         ]
     };
     let (version, currency) = (&total.rules_version, &total.currency_code);
-    let head = ["Feature", "Rounds", "Came in", "By mathematics", "Distance"];
+    let head = ["Feature", "Rounds", "Actual frequency", "Expected frequency", "Distance"];
     html! {
-        h3 { "Features of " (version) " in " (currency) }
-        (table(&format!("Features of {version} in {currency}"), &head, total.features.iter().map(row).collect()))
+        h3 { (format!("Features of rules version {version} in {currency}")) }
+        (table(&format!("Features of rules version {version} in {currency}"), &head, total.features.iter().map(row).collect()))
     }
 }
 
@@ -133,7 +133,7 @@ fn at_stakes(mut all: Vec<Return>) -> Markup {
         let staked = html! { (money(of.bet.as_ref())) ": " (stake.lines) " × " (stake.coins_per_line) " of " (stake.coin_value) (bought) };
         [html! { (of.rules_version) }, staked].into_iter().chain(comparison(of)).collect()
     };
-    let head = ["Rules", "Bet", "Rounds", "Returned", "By mathematics", "Band", "Verdict"];
+    let head = ["Rules", "Bet", "Rounds", "Returned", "Expected", "Band", "Verdict"];
     html! {
         h3 { "At each stake" }
         (table("Returns at each stake", &head, all.iter().take(STAKES_MAX).map(row).collect()))
@@ -149,7 +149,7 @@ fn comparison(of: &Return) -> [Markup; 5] {
         html! { (percent(&of.held_rtp)) },
         html! { (percent(&of.held_theoretical_rtp)) },
         band(of),
-        html! { @if of.out_of_band { strong.bad { "out of its band" } } @else { "within" } },
+        html! { @if of.out_of_band { strong.bad { "outside its band" } } @else { "within its band" } },
     ]
 }
 
@@ -192,7 +192,8 @@ mod tests {
             ..Return::default()
         };
         let told = features(&total).into_string();
-        for part in ["Features of 1.0.1 in EUR", "Treasure", "1,234", "1.2340 %", "1.2360 %", "-0.06 σ"] {
+        for part in ["Features of rules version 1.0.1 in EUR", "Treasure", "1,234", "1.2340 %", "1.2360 %", "-0.06 σ"]
+        {
             assert!(told.contains(part), "{part}: {told}");
         }
     }
@@ -204,7 +205,8 @@ mod tests {
         assert!(fair.contains("Within its bands") && fair.contains("94.60 %") && fair.contains("50 %"), "{fair}");
         let out = judged("0.9460", &sum, 2, Some("2027-01-03")).into_string();
         assert!(
-            out.contains("Out of its band</strong>, 2 of the rows in the tables below") && out.contains("1,200"),
+            out.contains("Outside its band</strong>; rows outside their band in the tables below: 2")
+                && out.contains("1,200"),
             "{out}"
         );
     }
@@ -218,8 +220,7 @@ mod tests {
             held_theoretical_rtp: "0.9".into(),
             band: "0.1".into(),
             band_below: "0.2".into(),
-            // The band's upper bound is 0.9 + 0.1 after 400 rounds, 0.9 + 0.2 after 100 rounds and 0.9 + 1 after 4
-            // rounds.
+            // The band's upper bound is 1.9 on the first day, 1.1 on the second and 1.0 on the third.
             days: vec![day("2027-01-01", 4, "72"), day("2027-01-02", 100, "1300"), day("2027-01-03", 400, "9000")],
             ..Return::default()
         };

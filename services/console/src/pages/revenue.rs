@@ -40,7 +40,7 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
         _ => sums(&all(&visit).await.unwrap_or_default()),
     };
     let content = html! {
-        p { "Records count on the day of their commit, in UTC. A win counts on the day of its settlement, and a void on the day of the void. "
+        p { "Each record is counted on the UTC day of its commit: a win on the day of its settlement, and a void on the day of the void. "
             "Revenue is bets less refunds, less wins, plus wins taken back. Jackpots are paid by the pools and are not part of revenue." }
         form.row method="get" action="/reports/revenue" {
             p { label for="from" { "First day" } input #from type="date" name="from" value=(visit.query.get("from")); }
@@ -54,9 +54,9 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
         p.note { "These figures include the log's records up to position " (count(answer.position)) " of partition 0." }
         @if !answer.next_page_token.is_empty() { p { a href=(query("/reports/revenue", &later)) rel="next" { "Later days" } } }
         ul.links {
-            li { a href=(query("/reports/revenue.csv", &asked)) { "This interval as CSV" } }
-            li { a href=(query("/reports/revenue.jsonl", &asked)) { "This interval as JSON Lines" } }
-            li { a href=(query("/reports/revenue.parquet", &asked)) { "This interval as Parquet" } }
+            li { a href=(query("/reports/revenue.csv", &asked)) { "Download revenue as CSV" } }
+            li { a href=(query("/reports/revenue.jsonl", &asked)) { "Download revenue as JSON Lines" } }
+            li { a href=(query("/reports/revenue.parquet", &asked)) { "Download revenue as Parquet" } }
         }
     };
     Ok(layout::page(&visit, "Revenue by day", content).await)

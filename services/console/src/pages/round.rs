@@ -156,7 +156,7 @@ fn close_form(visit: &Visit, round: &Round) -> Result<Markup, Failure> {
         return Ok(Markup::default());
     }
     Ok(html! {
-        p { "Closing the round finishes it for the player by the game's rule, and pays its win." }
+        p { "Closing the round finishes it for the player, as the game's rules prescribe, and pays its win." }
         (act(visit, &format!("/round/{}/close", round.round_id), "Close the round", true, &Markup::default())?)
     })
 }
@@ -236,7 +236,8 @@ pub(crate) async fn close(named: Named, form: Form) -> Result<Redirect, Failure>
     let request =
         CloseRoundRequest { request_id: get("request"), round_id, reason: get("reason"), actor: get("actor") };
     form.visit.api.spin().close_round(request).await.map_err(|status| form.refused(status))?;
-    Ok(form.done(&back, "Closed: the round is finished by the game's rule, and its win is credited."))
+    Ok(form
+        .done(&back, "The round was closed: it was finished as the game's rules prescribe, and its win was credited."))
 }
 
 fn voided(answer: &VoidRoundResponse) -> String {
@@ -248,7 +249,7 @@ fn voided(answer: &VoidRoundResponse) -> String {
         format!("Voided: {} refunded, {} taken back.", money(refund.as_ref()), money(win_taken_back.as_ref()));
     if win_left.as_ref().is_some_and(|left| left.amount_minor != 0) {
         notice.push_str(&format!(
-            " The player's balance did not cover {} of the win, which the house loses.",
+            " {} of the win could not be taken back, because the player's balance was too low. The house bears this loss.",
             money(win_left.as_ref())
         ));
     }

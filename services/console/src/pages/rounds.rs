@@ -1,5 +1,4 @@
-//! Lists a player's rounds, filtered by the parameters of the address (DM-20); exactly the shown rows can be
-//! downloaded.
+//! Lists a player's rounds, filtered by the query parameters (DM-20); exactly the shown rows can be downloaded.
 
 use super::{
     parts::{round, section, sorted_by, summed_table},
@@ -74,7 +73,7 @@ impl<'a> Filter<'a> {
 
     async fn read(&self) -> Result<(Vec<Round>, String), tonic::Status> {
         let (mut found, mut page_token) = (vec![], self.get("page").to_owned());
-        // A sorted list needs all answers, up to [`READS_MAX`].
+        // To sort the list, all answers are read first, at most [`READS_MAX`].
         let sorted = !self.get("sort").is_empty();
         let filtered = FILTERS.iter().any(|name| *name != "game" && !self.get(name).is_empty());
         let page_size = if filtered { READ } else { READ_UNFILTERED };
@@ -234,8 +233,8 @@ fn shown(filter: &Filter<'_>, rounds: &[Round], next: &str) -> Markup {
                 li { a href=(path(filter.account, &[&filters[..], &[("page", next)]].concat()) + "#history") rel="next" { "Earlier" } }
             }
             @if !rounds.is_empty() {
-                li { a href=(files("csv")) { "Rounds as CSV" } }
-                li { a href=(files("parquet")) { "Rounds as Parquet" } }
+                li { a href=(files("csv")) { "Download rounds as CSV" } }
+                li { a href=(files("parquet")) { "Download rounds as Parquet" } }
             }
         }
     }

@@ -13,7 +13,7 @@ pub(super) fn set(text: &str) -> Markup {
     }
 }
 
-/// A block's heading is a first line in capitals.
+/// Splits off a first line in capitals as the block's heading.
 fn heading(block: &str) -> (Option<String>, &str) {
     let (first, rest) = block.split_once('\n').unwrap_or((block, ""));
     let is_heading = first.contains(char::is_alphabetic) && !first.contains(char::is_lowercase);
@@ -25,7 +25,7 @@ fn heading(block: &str) -> (Option<String>, &str) {
     (Some(capital + &letters.as_str().to_lowercase()), rest)
 }
 
-/// Joins lines. A line ends its paragraph if the next line's first word would have fitted in it.
+/// Joins lines to paragraphs. A line is its paragraph's last if the next line's first word would have fit on it.
 fn paragraphs(text: &str, width: usize) -> Vec<String> {
     let mut all: Vec<String> = vec![];
     let mut length = 0;

@@ -61,8 +61,8 @@ pub(crate) async fn page(Path((operator, player)): Path<(String, String)>, visit
         @else {
             (wide_table("Transactions, the latest first", &HEAD, rows))
             ul.links {
-                li { a href=(file("csv")) { "Transactions as CSV" } }
-                li { a href=(file("parquet")) { "Transactions as Parquet" } }
+                li { a href=(file("csv")) { "Download transactions as CSV" } }
+                li { a href=(file("parquet")) { "Download transactions as Parquet" } }
             }
         }
         (parts::further(&with(&statement, &answer.next_page_token), &answer.next_page_token))

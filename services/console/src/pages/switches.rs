@@ -29,7 +29,7 @@ pub(super) async fn choice(visit: &Visit, identity: &GetIdentityResponse) -> Res
     Ok(html! {
         section {
             h2 { "Switch off" }
-            p { "The service refuses new rounds of a switched-off part at once. Open rounds continue and are paid. If operators are configured, a second actor must approve switching a part on again. The next page lists the affected games and players." }
+            p { "As soon as games are switched off, the service refuses new rounds of these games. Open rounds continue, and their wins are paid. If operators are configured, a second actor must approve switching the games on again. The next page lists the affected games and players." }
             form.row method="get" action="/switches" {
                 p { (operators(visit, "off-operator", true).await?) }
                 p { label for="off-game" { "Games" }
@@ -135,8 +135,8 @@ pub(crate) async fn switch(form: Form) -> Result<Response, Failure> {
         "off" if form.fields.get("confirmed") == part(&switch) => State::Off,
         "off" => {
             return Err(Failure::bad(
-                "Before you switch rounds off, confirm the affected games and players. On the page Trust, choose the \
-                 operator and the games to switch off.",
+                "Before you switch games off, confirm the list of affected games and players. On the Trust page, choose \
+                 the operator and the games to switch off.",
             ));
         }
         "on" => State::On,

@@ -22,7 +22,6 @@ pub(super) const DAYS_LEFT_MIN: u32 = 14;
 
 type Read<'a> = &'a dyn Fn(&HistoryPoint) -> i64;
 
-/// How a graph summarizes its points as one figure.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Figure {
     Sum,
@@ -35,7 +34,7 @@ pub(super) const INCREMENTS: &str = "Increments of ";
 /// `list` maps a graph's name to the page that lists its figures.
 pub(super) fn shown(told: &GetServiceStatusResponse, list: &dyn Fn(&str) -> Option<String>) -> Markup {
     if told.hour.is_empty() && told.day.is_empty() {
-        return html! { p.note { "Graphs of the last hour and day begin with the first full minute." } };
+        return html! { p.note { "Graphs of the last hour and day appear after the service's first full minute." } };
     }
     let number = |figure: i64| count(figure);
     let graph = |name: &str, is: Figure, read: Read<'_>, shown: &dyn Fn(i64) -> String| {

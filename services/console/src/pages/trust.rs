@@ -30,8 +30,8 @@ pub(crate) async fn check(form: Form) -> Result<Response, Failure> {
     let found = form.visit.api.report().run_self_check(RunSelfCheckRequest {}).await?.into_inner();
     let told = html! {
         div.notice role="status" {
-            p { "Checked at " (when(found.time.as_ref())) ": "
-                @if found.failures.is_empty() { "no faults were found in the program or the books." } @else { strong.bad { "faults found." } } }
+            p { "Checked at " (when(found.time.as_ref())) ". "
+                @if found.failures.is_empty() { "No faults were found in the program or the books." } @else { strong.bad { "Faults were found." } } }
             ul { @for failure in &found.failures { li { (failure) } } }
         }
     };
@@ -85,8 +85,8 @@ async fn checkpoint(visit: &Visit, partition: u32) -> Result<Markup, Failure> {
     let answer = visit.api.proof().get_checkpoint(GetCheckpointRequest { partition }).await;
     section(&format!("Checkpoint of partition {partition}"), answer, |told| {
         html! {
-            p.note { "The signature covers the first " (count(told.size)) " records. \
-                 A copy kept elsewhere reveals any later change of these records." }
+            p.note { (format!("The signature covers the first {} records. ", count(told.size))) "A copy of this checkpoint, \
+                 kept elsewhere, reveals any later change to these records." }
             pre.code { (told.checkpoint) }
             @match cosigners(&told.checkpoint).as_slice() {
                 [] => p { "No witness has cosigned this checkpoint." },
@@ -128,7 +128,7 @@ pub(crate) async fn approve(Path(change_id): Path<u64>, form: Form) -> Result<Re
     let request = ApproveChangeRequest { request_id, change_id, award_cost, actor };
     let answer = form.visit.api.ledger().approve_change(request).await.map_err(|status| form.refused(status))?;
     let position = answer.into_inner().position;
-    Ok(form.done("/trust", format!("Change {change_id} is approved, and is in force from log position {position}.")))
+    Ok(form.done("/trust", format!("Change {change_id} was approved and took effect at log position {position}.")))
 }
 
 pub(crate) async fn reject(Path(change_id): Path<u64>, form: Form) -> Result<Redirect, Failure> {
@@ -136,5 +136,5 @@ pub(crate) async fn reject(Path(change_id): Path<u64>, form: Form) -> Result<Red
     let request =
         RejectChangeRequest { request_id: get("request"), change_id, reason: get("reason"), actor: get("actor") };
     form.visit.api.ledger().reject_change(request).await.map_err(|status| form.refused(status))?;
-    Ok(form.done("/trust", format!("Change {change_id} is rejected; nothing is changed.")))
+    Ok(form.done("/trust", format!("Change {change_id} was rejected. Nothing has changed.")))
 }

@@ -98,7 +98,7 @@ async fn pl_34_rounds_of_all_players_have_filters_pages_totals_and_files() {
     }
 
     let page = browser.get("/rounds?won=0").await;
-    let file = browser.get(&link(&page, "Rounds as CSV").unwrap()).await;
+    let file = browser.get(&link(&page, "Download rounds as CSV").unwrap()).await;
     let column = |at: usize| file.body.lines().skip(1).map(move |line| line.split(',').nth(at).unwrap().to_owned());
     assert_eq!(column(0).collect::<Vec<_>>(), listed(&page), "exactly the shown rows: {}", file.body);
     let sum: i64 = column(6).map(|minor| minor.parse::<i64>().unwrap()).sum();
@@ -132,7 +132,7 @@ async fn pl_12_refused_calls_are_listed_for_their_operator_with_the_meaning_of_t
     ] {
         assert!(page.body.contains(told), "{told}: {}", page.body);
     }
-    let file = browser.get(&link(&page, "Refusals as CSV").unwrap()).await;
+    let file = browser.get(&link(&page, "Download refusals as CSV").unwrap()).await;
     let rows = |text: &str| text.matches("too-dear").count();
     assert_eq!(rows(&file.body), 1, "{}", file.body);
     assert_eq!(rows(&browser.get("/refusals?reason=LOSS_LIMIT").await.body), 0);
@@ -156,13 +156,13 @@ async fn pl_20_open_rounds_and_the_log_have_their_shown_rows_as_files() {
     let mut browser = Browser::logged_in(service.server.console(), "acme-all").await;
     let page = browser.get("/open/acme?sort=bet").await;
     assert_eq!(listed(&page), names(&rounds[..1]));
-    let file = browser.get(&link(&page, "Open rounds as CSV").unwrap()).await;
+    let file = browser.get(&link(&page, "Download open rounds as CSV").unwrap()).await;
     assert_eq!(file.body.lines().count(), 2, "{}", file.body);
     assert!(file.body.contains(&rounds[0].round_id), "{}", file.body);
     let partition = service.server.ledger_of("ben").partition();
     for filter in [String::new(), "&kind=deposited".to_owned()] {
         let page = browser.get(&format!("/log?partition={partition}{filter}")).await;
-        let file = browser.get(&link(&page, "Records as CSV").unwrap()).await;
+        let file = browser.get(&link(&page, "Download records as CSV").unwrap()).await;
         let rows = page.body.matches("<th scope=\"row\"").count();
         assert!(rows > 0 && file.body.lines().count() == rows + 1, "{filter}: {}", file.body);
     }

@@ -99,7 +99,7 @@ async fn pl_21_where_a_process_has_a_part_of_the_log_no_audit_is_offered() {
     browser.post("/login", &[]).await;
     let page = browser.get("/trust").await;
     assert_eq!(page.status, 200, "{}", page.body);
-    assert!(page.body.contains("audits a copy of the log") && !page.body.contains("/jobs/audit"), "{}", page.body);
+    assert!(page.body.contains("To audit a copy of the log") && !page.body.contains("/jobs/audit"), "{}", page.body);
     for server in [a, b] {
         server.stop().await.unwrap();
     }

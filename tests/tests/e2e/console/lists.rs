@@ -90,7 +90,7 @@ async fn dm_20_a_list_of_rounds_keeps_its_filters_skips_nothing_and_has_its_rows
     }
 
     let page = browser.get(&format!("{path}&won=0")).await;
-    let file = browser.get(&link(&page, "Rounds as CSV").unwrap().replace("&amp;", "&")).await;
+    let file = browser.get(&link(&page, "Download rounds as CSV").unwrap().replace("&amp;", "&")).await;
     let column = |at: usize| file.body.lines().skip(1).map(move |line| line.split(',').nth(at).unwrap().to_owned());
     assert_eq!(column(0).collect::<Vec<_>>(), listed(&page), "exactly the shown rows: {}", file.body);
     let sum: i64 = column(6).map(|minor| minor.parse::<i64>().unwrap()).sum();
@@ -144,7 +144,7 @@ async fn pl_20_all_players_are_listed_page_by_page_and_suggested_by_prefix() {
     let next = browser.get(&link(&first, "Next players").unwrap().replace("&amp;", "&")).await;
     assert_eq!(names(&next), (50..60).map(|player| format!("q{player:02}")).collect::<Vec<_>>());
     assert!(link(&next, "Next players").is_none() && link(&next, "First players").is_some());
-    let file = browser.get(&link(&next, "Players as CSV").unwrap().replace("&amp;", "&")).await;
+    let file = browser.get(&link(&next, "Download players as CSV").unwrap().replace("&amp;", "&")).await;
     assert_eq!(file.body.lines().nth(1), Some("q50,EUR,500,0,,0"), "exactly the shown rows: {}", file.body);
     assert_eq!(file.body.lines().count(), 11);
     let options = "<option value=\"q50\"></option>";

@@ -457,7 +457,7 @@ async fn pl_27_changes_are_proposed_by_one_and_approved_by_another_on_pages() {
     let page = bob.get("/trust").await;
     let checked = bob.submit(&page, "/trust/check", &[]).await;
     assert!(
-        checked.status == 200 && checked.body.contains("no faults were found in the program or the books"),
+        checked.status == 200 && checked.body.contains("No faults were found in the program or the books"),
         "{}",
         checked.body
     );
