@@ -75,8 +75,8 @@ fn check_roles(caller: &Caller, roles: Roles) -> Result<(), Refusal> {
     }
 }
 
-/// Cancels the reservation that belongs to a grant. Must be called before the grant is cancelled; otherwise a concurrent
-/// call could reserve again.
+/// Cancels the reservation of cost that belongs to a campaign's grant. Must be called before the grant is cancelled;
+/// otherwise a concurrent call could reserve the cost again.
 async fn cancel_reservation(
     ledgers: &Ledgers,
     caller: &Caller,
@@ -154,7 +154,7 @@ async fn outcome(
 ) -> Result<wire::RequestOutcome, Refusal> {
     let ledger = ledgers.for_stream(&stream)?.clone();
     let durable = ledger.durable();
-    // The open debit is read before the commits. If the debit ends meanwhile, the commits contain the debit's end.
+    // The open debit is read first: if it ends before the commits are read, they contain its end.
     let is_open = has_open_debit(&ledger, &stream, request_id)?;
     let logged = ledger.committed(&stream, request_id)?;
     if let Some(made) = logged.as_ref().filter(|logged| !logged.commit.is_cancelled()) {

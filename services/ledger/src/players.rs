@@ -23,14 +23,13 @@ use tokio::sync::watch;
 /// replays the log.
 ///
 /// Raise the version by 1 in each of these two cases:
-/// * After the change, the same log results in a different state, because an event is used differently, or an amount or
-///   a field has another value.
-/// * After the change, the same state is encoded differently, because a field or variant of the books, of a player's
-///   state, or of the key of request names was added, removed, moved or given another type.
+/// * A change makes the same log result in a different state: an event is applied differently, or an amount or a field
+///   has another value.
+/// * A change makes the same state be encoded differently: a field or variant of the books, of a player's state, or of
+///   the key of request names was added, removed, moved or given another type.
 ///
 /// No new version is needed for moved code, new kinds of events or stricter refusals. The tests `state_version_*`
-/// compare serialized states of logs that contain every kind of event. For real logs, the [check](crate::state_check)
-/// of a new build compares players' states.
+/// compare serialized states of logs that contain every kind of event.
 pub(crate) const STATE_VERSION: u32 = 9;
 
 pub(crate) static PLAYERS: Keyspace =
@@ -158,8 +157,8 @@ impl Players {
         books.load(stream, state);
     }
 
-    /// Evicts players above the limit. Visits at most `places` players and returns whether more players could be
-    /// evicted.
+    /// Evicts players if the maximum number is in memory. Visits at most `places` players, and returns whether more
+    /// players could be evicted.
     pub(crate) fn make_room(&self, books: &mut Books, places: usize) -> bool {
         if books.players_in_memory() < self.players_max {
             return false;

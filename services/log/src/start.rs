@@ -6,8 +6,8 @@
 //! partition u32  first position u64  hash of the record before it 32  hash of the log's first record 32
 //! ```
 //!
-//! If this file does not exist, a missing first segment is damage. If the file exists, a segment must start at the
-//! recorded position and continue the recorded hash; older segments are ignored.
+//! If the file `start` does not exist, a missing first segment counts as damage. If the file exists, a segment must
+//! start at the recorded position and continue the recorded hash; older segments are ignored.
 
 use std::path::Path;
 

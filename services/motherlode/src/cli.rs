@@ -65,7 +65,7 @@ enum Command {
     Copy(Long<copy::Args>),
     /// Archive a log in a folder or an S3 bucket, in verified segments.
     Archive(Long<archive::Args>),
-    /// Remove old records that an archive has.
+    /// Remove old records that are already archived.
     Prune(Long<prune::Args>),
     /// Build the views of this version from the log of a running service, to shorten the start after an upgrade.
     Views(Long<views::Args>),
@@ -116,8 +116,7 @@ pub(crate) fn command() -> clap::Command {
     with_help(Cli::command())
 }
 
-/// Runs the command line. `dealer` builds the dealer of `serve` from the draw keys. Exit codes: 0 success, 1 a failure or
-/// a discrepancy found, 2 unusable input.
+/// Runs the command line. The exit code is 0 for success, 1 for a failure or a discrepancy, and 2 for unusable input.
 #[must_use]
 pub fn main(dealer: fn(DrawKeys) -> Dealer) -> ExitCode {
     process::set_commit(COMMIT);

@@ -70,7 +70,7 @@ pub fn may_pass(status: &Status) -> bool {
     )
 }
 
-/// Returns the reason of a refusal in UPPER_SNAKE; empty if it has none.
+/// Returns the reason code of a refusal, such as READS_BUSY; empty if there is none.
 #[must_use]
 pub fn reason(status: &Status) -> String {
     status.get_error_details().error_info().map(|info| info.reason.clone()).unwrap_or_default()

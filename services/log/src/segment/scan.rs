@@ -39,7 +39,7 @@ pub enum Tail {
     Torn { file: PathBuf, offset: u64, bytes: u64 },
 }
 
-/// Scans a whole log. Fails if the [`LogStart`] is damaged or the first segment is missing.
+/// Scans a whole log. Fails if the file with the [`LogStart`] is damaged or the first segment is missing.
 pub fn scan(dir: &Path) -> Result<Scan, ScanError> {
     scan_on(Arc::new(OsDisk), dir)
 }
