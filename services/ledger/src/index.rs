@@ -487,7 +487,7 @@ fn having(runs: Vec<Run>, player: &[u8; 8]) -> impl Iterator<Item = Run> {
 
 fn groups(run: &Run, within: &[u8]) -> Result<Vec<Vec<u8>>, ViewError> {
     let (mut groups, mut from) = (vec![], within.to_vec());
-    // Entries of a round's later commits have an empty currency and are skipped.
+    // Skips the entries of rounds' later commits, whose currency is empty.
     if from.len() == 8 {
         from.push(1);
     }

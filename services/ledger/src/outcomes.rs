@@ -135,7 +135,7 @@ fn named<'a>(
         return Err(Refusal::field("operator_id", "must be empty, because the account names the operator"));
     }
     let request_id = fields::id("request_id", request_id)?;
-    // The platform's decision on a proposed void is a request on the stream of an operator's player.
+    // The platform's only requests on the stream of an operator's player are decisions on proposed voids.
     let (request_id, roles) = match &account.stream {
         StreamId::Player { operator, .. } if !caller.owns(operator) => (of_platform(request_id), Roles::ADMIN),
         _ => (request_id.to_owned(), roles),

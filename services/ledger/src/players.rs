@@ -23,9 +23,9 @@ use tokio::sync::watch;
 /// replays the log.
 ///
 /// Raise the version by 1 in each of these two cases:
-/// * A change makes the same log result in a different state: an event is applied differently, or an amount or a field
-///   has another value.
-/// * A change makes the same state be encoded differently: a field or variant of the books, of a player's state, or of
+/// * A change gives the same log a different state: an event is applied differently, or an amount or a field has
+///   another value.
+/// * A change gives the same state a different encoding: a field or variant of the books, of a player's state, or of
 ///   the key of request names was added, removed, moved or given another type.
 ///
 /// No new version is needed for moved code, new kinds of events or stricter refusals. The tests `state_version_*`

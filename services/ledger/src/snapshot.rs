@@ -32,7 +32,7 @@ use std::{
 /// Factor for the number of commits between snapshots at runtime, when appends have priority.
 const RUNNING: u64 = 20;
 const PAUSE: Duration = Duration::from_secs(10);
-/// Time for which the snapshot thread waits for further groups of commits, so that it wakes up less often.
+/// Time for which the snapshot thread waits for more commits, so that it wakes up less often.
 const GATHER_FOR: Duration = Duration::from_millis(20);
 
 type State = (Option<Hash>, Key, Books);
@@ -54,7 +54,7 @@ enum Unusable {
     OtherVersion,
     #[error("the snapshot belongs to another log: at the snapshot's position, the log's record has a different hash")]
     OtherLog,
-    #[error("cannot open the snapshot's players: {0}")]
+    #[error("cannot open the snapshot's tables of players: {0}")]
     Players(#[from] ViewError),
     #[error(transparent)]
     Log(#[from] OpenError),

@@ -7,8 +7,8 @@ use motherlode_proto::ledger::v1::{RetryWalletCallsRequest, RetryWalletCallsResp
 use motherlode_runtime::{Caller, Refusal};
 use motherlode_state::{Event, InternalRequest, Refused};
 
-/// Sends again all held calls of a player, which the wallet refused although it must accept them. If there are none,
-/// nothing changes.
+/// Repeats a player's held wallet calls (calls that the wallet refused although it must accept them). If there are
+/// none, nothing changes.
 ///
 /// # Errors
 /// The player's account is unknown, or the commit fails.

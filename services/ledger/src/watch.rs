@@ -1,5 +1,5 @@
-//! Detects appends that take too long, and a store that no longer confirms this process as its writer, because the
-//! store may report neither.
+//! Detects appends that take too long, and a store that no longer confirms this process as its writer. In both cases,
+//! the store may return no error in time.
 
 use crate::{
     standing::{Hindrance, Standings},

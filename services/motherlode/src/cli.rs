@@ -73,7 +73,7 @@ enum Command {
     Base(Long<base::Args>),
     /// Examine a data folder: intact records, lost records, and the next step.
     Doctor(Long<doctor::Args>),
-    /// Verify an archive to its end, and restore the log.
+    /// Verify a whole archive, and restore the log from it.
     Restore(Long<restore::Args>),
     /// Export rounds, transactions, revenue or events as CSV, JSON Lines or Parquet.
     Export(Long<export::Args>),

@@ -296,7 +296,7 @@ impl Rows {
     }
 }
 
-/// Operators' names contain no plus sign, so no other file has this name.
+/// No other file has this name, because operators' names contain no plus sign.
 fn unfinished(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push("+new");

@@ -14,7 +14,7 @@ use tonic::{Code, Status};
 
 /// Maximum number of missing records for which the replica replays the log instead of copying a checkpoint.
 const FOLDED_MAX: u64 = 20_000;
-/// Maximum number of attempts to copy a checkpoint; an attempt fails if the writer removes one of the files meanwhile.
+/// Maximum number of attempts to copy a checkpoint; an attempt fails if the writer removes a file meanwhile.
 const ATTEMPTS: usize = 3;
 const FILE_BYTES_MAX: u64 = 1 << 30;
 const ANSWER_MAX: Duration = Duration::from_secs(10);

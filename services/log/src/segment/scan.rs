@@ -129,7 +129,7 @@ pub(super) struct Walk {
     files: VecDeque<(Position, PathBuf)>,
     current: Option<Current>,
     pub partition: Option<u32>,
-    /// First position according to the [`LogStart`]; 0 if there is no such file.
+    /// First position according to the file with the [`LogStart`]; 0 if there is no such file.
     first: Position,
     pub next: Position,
     pub head: Hash,
@@ -229,7 +229,7 @@ impl Walk {
     }
 
     /// Continues after the scan has reached the log's end. Newer segments are listed before the end of the current
-    /// segment is read again, because a segment has stopped growing when a later segment exists.
+    /// segment is read again, because a segment no longer grows once a later segment exists.
     fn resume(&mut self) -> Result<(), ScanError> {
         let from = self.last_segment.map_or(self.first, |last| last + 1);
         self.files = segments(&*self.disk, &self.dir, from)?.into();

@@ -93,8 +93,8 @@ impl SegmentStore {
         Self::open_unchanged_on(Arc::new(OsDisk), dir, partition, options)
     }
 
-    /// Like [`Self::open_unchanged`], but verifies only the header of each full segment that has an outline, a stored
-    /// summary of the segment; [`unread`](Store::unread) is the end of these segments.
+    /// Like [`Self::open_unchanged`], but verifies only the header of each full segment that has an outline (a stored
+    /// summary); [`unread`](Store::unread) returns the end of these segments.
     pub fn open_by_outlines(dir: &Path, partition: u32, options: Options) -> Result<Self, OpenError> {
         Self::open_walking(Arc::new(OsDisk), dir, partition, options, true)
     }

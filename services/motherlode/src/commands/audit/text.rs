@@ -160,7 +160,7 @@ fn returns(of: &Return) -> Vec<String> {
     vec![
         format!("  {} {}: {} rounds, {} jackpots hit", of.game, of.rules_version, count(of.rounds), count(of.hits)),
         row("  return to player without the jackpot", &share(of.wins)),
-        row("  return to player with the jackpots awarded", &share(of.wins + of.awarded)),
+        row("  return to player including the awarded jackpots", &share(of.wins + of.awarded)),
     ]
 }
 
