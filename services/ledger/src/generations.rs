@@ -89,7 +89,7 @@ pub struct JudgedStart {
     page: Option<Page>,
 }
 
-/// Returns `None` if the draw keys exist only in memory: a restart discards these keys, so no value is dealt twice.
+/// Returns `None` if the draw keys exist only in memory: a restart discards these keys, so no value is used twice.
 pub fn judge_start(
     ledger: &Handle,
     keys: &DrawKeys,

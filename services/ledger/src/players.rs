@@ -22,11 +22,10 @@ use tokio::sync::watch;
 /// Version of the state in a snapshot. A build uses only snapshots with its own version; without such a snapshot, it
 /// replays the log.
 ///
-/// Raise the version by 1 in each of these two cases:
-/// * A change gives the same log a different state: an event is applied differently, or an amount or a field has
-///   another value.
-/// * A change gives the same state a different encoding: a field or variant of the books, of a player's state, or of
-///   the key of request names was added, removed, moved or given another type.
+/// Raise the version by 1 for a change that gives the same log a different state: an event is applied differently, or
+/// an amount or a field has another value. Raise it too for a change that gives the same state a different encoding: a
+/// field or variant of the books, of a player's state, or of the key of request names was added, removed, moved or
+/// given another type.
 ///
 /// No new version is needed for moved code, new kinds of events or stricter refusals. The tests `state_version_*`
 /// compare serialized states of logs that contain every kind of event.
@@ -168,8 +167,8 @@ impl Players {
         !books.evict(&mut hand, places, recent)
     }
 
-    /// Writes the changed players to runs and evicts players, during a replay. `others` are the digests of other tables
-    /// that must not be removed.
+    /// During a replay, writes the changed players to disk and evicts players from memory. `others` are the digests of
+    /// other tables that must not be removed.
     pub(crate) fn unload(&self, books: &mut Books, position: Position, others: &[Hash]) -> Result<(), ViewError> {
         let (mut frozen, mut written) = (books.freeze(), Written::default());
         each_once(&mut frozen);

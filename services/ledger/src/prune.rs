@@ -45,7 +45,7 @@ impl Needed<'_> {
 
 impl Recovered {
     /// Returns the limits; `None` if no base is confirmed. Records since the time `kept_from_ms` are kept because of
-    /// their age. A limit's record may already have been removed.
+    /// their age.
     pub fn prune_limits(&self, kept_from_ms: i64) -> Result<Option<Vec<PruneLimit>>, FetchError> {
         let core = &*self.applier.shared;
         let Some(base) = core.books.read().confirmed_base().map(|base| base.position + 1) else { return Ok(None) };
@@ -96,7 +96,7 @@ impl Recovered {
 }
 
 impl LedgerCore {
-    /// First position whose commit has this time or a later one.
+    /// Returns the first position whose commit has the time `time_ms` or a later one.
     fn first_since(&self, time_ms: i64) -> Result<Position, FetchError> {
         let (mut from, mut to) = (self.reader.first(), self.durable() + 1);
         while from < to {

@@ -77,7 +77,7 @@ impl LogStart {
         found.map(Some).ok_or_else(|| damage(dir, "the file that records the log's start is damaged".into()).into())
     }
 
-    /// Replaces the file. When this function returns, the new file is durable.
+    /// Replaces the file durably.
     pub(crate) fn write(&self, disk: &dyn Disk, dir: &Path, partition: u32, identity: &Hash) -> Result<(), ScanError> {
         let mut body = vec![];
         body.put_u32_le(partition);

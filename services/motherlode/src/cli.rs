@@ -27,7 +27,7 @@ enum Command {
     Serve(serve::Args),
     /// Check a configuration and print its digest or its canonical form.
     Config(config::Args),
-    /// Play rounds on a running service, drawn on the terminal.
+    /// Play rounds on a running service in the terminal.
     Play(play::Args),
     /// Watch a running service live.
     Watch(watch::Args),
@@ -47,7 +47,7 @@ enum Command {
     Loadtest(loadtest::Args),
     /// Create a bearer token for an operator and print its digest for the configuration.
     Token(token::Args),
-    /// Check an operator's wallet against the contract.
+    /// Check an operator's wallet against the wallet contract.
     Wallet(wallet::Args),
     /// Verify a whole log, or an operator's copy, without a service.
     Audit(Long<audit::Args>),

@@ -60,8 +60,7 @@ where
     call(request).await.map(Response::into_inner)
 }
 
-/// Returns whether a retry can succeed. tonic reports a broken connection as `Unknown` and an expired deadline as
-/// `Cancelled`.
+/// tonic reports a broken connection as `Unknown` and an expired deadline as `Cancelled`.
 #[must_use]
 pub fn may_pass(status: &Status) -> bool {
     matches!(

@@ -124,7 +124,6 @@ impl Requests {
             state.stretches().for_each(|stretch| stretch.find(name, &mut found));
             state.runs.iter().rev().filter(|run| run.may_contain(&prefix, hash)).cloned().collect()
         };
-        // The table is not locked while files are read.
         for run in runs {
             run.find(&prefix, |entry, _| found.push(position(entry))).map_err(|error| self.unreadable(&error))?;
         }

@@ -309,8 +309,8 @@ impl Walk {
         }
     }
 
-    /// Reads the bytes after the last block. Only zeros, a torn append at the log's end, or a block written since the scan
-    /// read this part are valid.
+    /// Reads the bytes after the last block. They must be zeros, a torn append at the log's end, or a block written
+    /// since the scan read this part.
     fn read_end(&mut self, current: &mut Current) -> Result<Option<Step>, ScanError> {
         let mut rest = look_ahead(&current.window).map_err(ScanError::at(&current.path))?;
         for _ in 0..LOOKS {

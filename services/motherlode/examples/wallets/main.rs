@@ -34,7 +34,7 @@ const HANGING: &str = "hanging";
 const ASKED_AGAIN_AFTER: Duration = Duration::from_secs(1);
 const CALLS_A_CONNECTION: usize = 256;
 
-/// Measures rounds on seamless wallets.
+/// Measures rounds played with seamless wallets.
 #[derive(Parser)]
 struct Args {
     /// Seconds per measurement.

@@ -32,7 +32,7 @@ pub struct Args {
         value_parser = clap::value_parser!(u64).range(4_096..=536_870_912)
     )]
     segment_bytes: u64,
-    /// Mean rate of uploads in bytes per second. Default: no limit.
+    /// Maximum mean rate of uploads, in bytes per second. Default: no limit.
     #[arg(long, value_name = "N")]
     rate: Option<u64>,
     #[command(flatten)]

@@ -24,7 +24,7 @@ enum What {
     Show(Show),
     /// Record the digests of the newest snapshots as bases in the log of a running service.
     Take(Take),
-    /// Record that an audit of a copy of the log computed the digest of the latest base.
+    /// Record that an audit of a copy of the log computed the same digest as the latest base.
     Confirm(Confirm),
 }
 

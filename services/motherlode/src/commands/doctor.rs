@@ -29,7 +29,7 @@ sound records that the copy lacks";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Finding {
-    /// Description of damage, with file and byte offset. Records after the damage cannot be verified.
+    /// Description of the damage, with file and byte offset. Records after the damage cannot be verified.
     Damaged(String),
     Missing {
         size: Position,

@@ -1,6 +1,6 @@
-//! Exports tables (PL-34). An export reads the log twice: first to collect the voids and jackpots that follow the end
-//! of their round, then to write the rows. Memory use grows with the number of open rounds, voids, jackpots and revenue
-//! rows.
+//! Exports tables (PL-34). An export reads the log twice: first to collect voids and jackpots that come after the end
+//! of their rounds, then to write the rows. Memory use grows with the number of open rounds, voids, jackpots and
+//! revenue rows.
 
 mod events;
 mod later;

@@ -38,7 +38,7 @@ pub struct Args {
     /// the prune must return within N seconds; it then removes the messages too.
     #[arg(long, value_name = "N", default_value_t = 86_400)]
     pub(super) margin_seconds: u64,
-    /// Only print the limits.
+    /// Only print the limits; remove nothing.
     #[arg(long)]
     pub(super) dry_run: bool,
     #[command(flatten)]
