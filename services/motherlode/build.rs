@@ -1,5 +1,5 @@
-//! Sets the commit that `motherlode --version` prints: the variable `MOTHERLODE_COMMIT`; without it, in release builds,
-//! the commit in the repository's files; otherwise `unknown`.
+//! Sets the commit that `motherlode --version` prints: `MOTHERLODE_COMMIT` if that variable is set; otherwise, in
+//! release builds, the commit checked out in the repository; otherwise `unknown`.
 
 mod build_commit;
 

@@ -5,7 +5,7 @@ use std::{
 
 const DIGITS: usize = 12;
 
-/// Returns the abbreviated hash of the checked-out commit, and calls `read` with each file that determines it.
+/// Returns the abbreviated hash of the checked-out commit, and calls `read` with each file that determines this hash.
 pub fn commit_of(root: &Path, mut read: impl FnMut(&Path)) -> Option<String> {
     let git = folder(root)?;
     let head = git.join("HEAD");

@@ -1,8 +1,9 @@
 //! Evidence that a log has lost its last records (PL-40).
 //!
 //! Two files record the log's end. The *page* is in memory-backed storage, is written before each answer and is lost at
-//! a reboot. The *mark* is a file next to the draw keys. It is written about once a second and at an orderly stop. If
-//! the log lacks a record that either file names, the log has lost records. A missing or damaged file proves nothing.
+//! a reboot. The *mark* is a file next to the draw keys, written about once a second and at an orderly stop. If the log
+//! lacks the record that either file names as its end, the log has lost records. A missing or damaged file proves
+//! nothing.
 
 use crate::chain::ChainHead;
 use data_encoding::HEXLOWER;

@@ -42,7 +42,7 @@ impl FollowerViews {
         runs.map(|named| self.store.run(named, keyspace, u64::MAX)).collect()
     }
 
-    /// Sets the view; later checkpoints name its tables. If a view is already set, the call has no effect.
+    /// Sets the view, whose tables are included in later checkpoints. If a view is already set, the call has no effect.
     pub fn set(&self, view: Arc<dyn FollowerView>) {
         let _ = self.view.set(view);
     }

@@ -1,6 +1,6 @@
 //! Start of a writer (PL-40): looks for lost records and missing draw keys, then commits the next draw generation. The
-//! files `<keys>.log-<partition>` contain the log's end; after a restore to an earlier position, `-r<number>` is appended
-//! to the name.
+//! files `<keys>.log-<partition>` record the log's end; after a restore to an earlier position, their names end in `-r`
+//! and the restore's number.
 
 use crate::{
     append::{AppendError, Proposal},
@@ -89,7 +89,7 @@ pub struct JudgedStart {
     page: Option<Page>,
 }
 
-/// Returns `None` if the draw keys exist only in memory: a restart discards these keys, so no value is dealt twice.
+/// Returns `None` if the draw keys exist only in memory: a restart discards these keys, so no value is used twice.
 pub fn judge_start(
     ledger: &Handle,
     keys: &DrawKeys,

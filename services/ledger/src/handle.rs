@@ -42,8 +42,9 @@ use tokio::{
 
 const LOOK: Duration = Duration::from_millis(50);
 /// Maximum age of the store's confirmation that this process is the writer; with an older confirmation, the writer
-/// answers no reads. A standby takes over no sooner than 2.5 s after the writer's last answer, so until then no other
-/// process can acknowledge a commit. A process with all roles is the exception, because it takes over when it starts.
+/// answers no reads. A standby takes over no sooner than 2.5 s after the writer's last answer, so before this age is
+/// reached, no other process can acknowledge a commit. Only a process with all roles can take over sooner, at its
+/// start.
 pub const AUTHORITY_AGE_MAX: Duration = Duration::from_secs(2);
 const CONFIRMATION_WAIT_MAX: Duration = Duration::from_secs(2);
 
@@ -101,8 +102,8 @@ impl Handle {
         self.past.as_ref()?.get(position)
     }
 
-    /// Publishes groups on `runtime`, which should be the runtime of most waiting calls. Only the first call has an
-    /// effect.
+    /// Sets the runtime that publishes durable groups of commits; most of the waiting calls should run on it. Only the
+    /// first call has an effect.
     pub fn publish_on(&self, runtime: &runtime::Handle) {
         if let Way::Here(desk) = &self.way {
             desk.0.publish_on(runtime);
@@ -225,7 +226,8 @@ impl Handle {
         verdict.map_err(|_| AppendError::Closing)?
     }
 
-    /// Proposes a batch, whose proposals share syncs. Expired proposals are answered with [`AppendError::Late`].
+    /// Proposes a batch of commits, which can share disk syncs. Expired proposals are answered with
+    /// [`AppendError::Late`].
     pub fn propose(
         &self,
         proposals: impl IntoIterator<Item = (u64, Proposal, Option<Instant>)>,
@@ -235,7 +237,7 @@ impl Handle {
         self.propose_for(None, proposals, verdicts);
     }
 
-    /// Forwards another process's proposals; their commits record the name of that process (PL-44).
+    /// Makes proposals for another process, whose name is recorded in their commits (PL-44).
     pub(crate) fn propose_for(
         &self,
         proposer: Option<&Arc<Proposer>>,
@@ -365,8 +367,8 @@ impl Handle {
         Ok((name, checked_to, slot))
     }
 
-    /// Reads the books, which contain only the players in memory. `read` must not propose, because the writer waits
-    /// until it returns.
+    /// Reads the books, which contain only the players in memory. `read` must not make proposals, because the writer
+    /// waits until `read` returns.
     pub fn books<T>(&self, read: impl FnOnce(&Books) -> T) -> T {
         read(&self.shared.books.read())
     }
@@ -446,8 +448,8 @@ impl Handle {
         self.shared.time.ticks_ms()
     }
 
-    /// Returns a time that is certainly not in the future, for decisions that cannot be reversed. A forward jump of the
-    /// clock is ignored for an hour.
+    /// Returns the current time for decisions that cannot be reversed: a forward jump of the system clock counts only
+    /// after an hour.
     pub fn patient_ms(&self) -> i64 {
         self.shared.time.patient_ms()
     }

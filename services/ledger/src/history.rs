@@ -15,7 +15,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// If a read takes this long, the remaining rounds are read by several threads.
+/// Duration of a read after which the remaining rounds are read by several threads.
 const SLOW: Duration = Duration::from_millis(1);
 const THREADS: usize = 4;
 

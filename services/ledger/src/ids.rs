@@ -1,5 +1,4 @@
-//! Finds an operator's records with a given id, without the name of the player (PL-20). A search reads one block per
-//! run of the index, and one record per commit that may have the id.
+//! Finds an operator's records by id when the player's name is not known (PL-20).
 
 use crate::{
     append::fingerprint,

@@ -224,7 +224,7 @@ impl Index {
         Ok(())
     }
 
-    /// Writes the entries in memory if there are enough for a run, and merges runs while there are more than
+    /// Writes the in-memory entries as a run if there are enough of them, and merges runs while there are more than
     /// [`RUNS_MAX`].
     pub(crate) fn write_replayed(&self) -> Result<(), ViewError> {
         self.write_full()?;
@@ -238,7 +238,7 @@ impl Index {
         writer.finish()
     }
 
-    /// Merges some runs and returns whether it merged any. The files of the merged runs stay until the next checkpoint.
+    /// Merges some runs and returns whether it merged any.
     pub(crate) fn merge(&self) -> Result<bool, ViewError> {
         let mut merged = false;
         for (number, keyspace) in ALL.into_iter().enumerate() {
@@ -274,7 +274,7 @@ impl Index {
         Ok(())
     }
 
-    /// Rebuilds a part of the index from the log. If a new run cannot be written, its entries stay in memory.
+    /// Rebuilds a part of the index from the log. If the new sorted file cannot be written, its entries stay in memory.
     fn rebuild(&self, number: usize, from: Position, to: Position) -> Result<(), OpenError> {
         if from >= to {
             return Ok(());
@@ -382,7 +382,7 @@ impl Index {
     }
 
     /// Returns a player's latest rounds that have a number below `below` and a [`group`] that starts with `within`.
-    /// Returns at least `max` rounds if they exist.
+    /// Returns at least `max` rounds if there are that many.
     pub(crate) fn bets(&self, player: &StreamId, within: &[u8], below: u64, max: usize) -> Result<Vec<Bet>, ViewError> {
         let mut found = vec![];
         let runs = self.look(0, |notes| {
@@ -426,7 +426,7 @@ impl Index {
         Ok(found)
     }
 
-    /// Returns positions of commits that may have the name, the latest first: at most `max` per run.
+    /// Returns the positions of commits whose name has the same hash, latest first and at most `max` per run.
     pub(crate) fn with_name(&self, operator: &str, name: &str, max: usize) -> Result<Vec<Position>, ViewError> {
         let (wanted, mut found) = (names::key(operator, name), vec![]);
         let runs = self.look(3, |notes| {
@@ -487,7 +487,7 @@ fn having(runs: Vec<Run>, player: &[u8; 8]) -> impl Iterator<Item = Run> {
 
 fn groups(run: &Run, within: &[u8]) -> Result<Vec<Vec<u8>>, ViewError> {
     let (mut groups, mut from) = (vec![], within.to_vec());
-    // Entries of a round's later commits have an empty currency and are skipped.
+    // Skips the entries of rounds' later commits, whose currency is empty.
     if from.len() == 8 {
         from.push(1);
     }
@@ -516,8 +516,8 @@ fn latest_bets(run: &Run, group: &[u8], below: u64, max: usize) -> Result<Vec<Be
     Ok(bets)
 }
 
-/// Returns the run's last entries whose key is `all` followed by a number below `below`, in key order. The entries
-/// contain at least `max` rounds if the run has them.
+/// Returns the run's last entries whose key is `all` followed by a number below `below`, in key order. Together, these
+/// entries contain at least `max` rounds if the run has that many.
 fn latest(
     run: &Run,
     all: &[u8],

@@ -95,7 +95,7 @@ impl Ledgers {
         self
     }
 
-    /// Runs a read, which is repeated if it needs archived records.
+    /// Runs a read; if it needs archived records, fetches them and repeats the read.
     pub async fn read_round<T: Send + 'static>(
         &self,
         caller: &Caller,
@@ -184,7 +184,7 @@ impl Ledgers {
         &self.0.home
     }
 
-    /// Fails with PARTITION_ELSEWHERE if this process does not have the stream's partition.
+    /// Fails with PARTITION_ELSEWHERE if this process has not loaded the stream's partition.
     pub fn for_stream(&self, stream: &StreamId) -> Result<&Handle, Refusal> {
         self.loaded(stream.partition(self.count()))
     }
@@ -286,8 +286,8 @@ impl Ledgers {
         Ok(lacking)
     }
 
-    /// A partition lacks a decision on a pool while its terms or status of the pool differ from those in the home
-    /// partition.
+    /// A partition lacks a decision on a pool while its copy of the pool's terms or status differs from the home
+    /// partition's.
     fn lacks(&self, there: &Handle, stream: &StreamId, position: Position) -> Result<bool, AppendError> {
         let StreamId::Pool(pool) = stream else {
             return match there.find_position(stream, &InternalRequest::CopyHome { position }.to_string()) {

@@ -1,10 +1,6 @@
 //! The ledger: the only writer of the log, the books (the state after all commits), the index, and the services for
 //! players and wallets.
 //!
-//! Layers of modules, lowest first: values and errors; shared state (`index`, `core`, `queue`, `writer`, [`Handle`]);
-//! changes of this state (`appender`, `applier`, `snapshot`, `watch`); start (`verifier`, `recovery`, [`open`],
-//! [`replica`]); [`Ledgers`], with the handles of all partitions; services.
-//!
 //! Guarantees, if one process writes the log and its appends are durable: [`Handle::append`] answers after the sync; a
 //! request id takes effect at most once; readers see only durable state; a full queue refuses proposals.
 

@@ -27,7 +27,7 @@ use tokio::{
 use tonic::{Request, Response, Status, Streaming, codegen::BoxStream};
 use tracing::Span;
 
-/// Maximum size of an answer. A larger record is sent alone.
+/// Maximum size of a response in bytes. A larger record is sent alone.
 const READ_BYTES_MAX: usize = 4 << 20;
 const FOLLOW_BYTES_MAX: usize = 256 << 10;
 /// Maximum number of unanswered proposals per stream. At this limit, the service stops reading from the stream.

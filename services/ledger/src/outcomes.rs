@@ -75,8 +75,8 @@ fn check_roles(caller: &Caller, roles: Roles) -> Result<(), Refusal> {
     }
 }
 
-/// Cancels the reservation that belongs to a grant. Must be called before the grant is cancelled; otherwise a concurrent
-/// call could reserve again.
+/// Cancels the reservation of cost that belongs to a campaign's grant. Must be called before the grant is cancelled;
+/// otherwise a concurrent call could reserve the cost again.
 async fn cancel_reservation(
     ledgers: &Ledgers,
     caller: &Caller,
@@ -135,7 +135,7 @@ fn named<'a>(
         return Err(Refusal::field("operator_id", "must be empty, because the account names the operator"));
     }
     let request_id = fields::id("request_id", request_id)?;
-    // The platform's decision on a proposed void is a request on the stream of an operator's player.
+    // The platform's only requests on the stream of an operator's player are decisions on proposed voids.
     let (request_id, roles) = match &account.stream {
         StreamId::Player { operator, .. } if !caller.owns(operator) => (of_platform(request_id), Roles::ADMIN),
         _ => (request_id.to_owned(), roles),
@@ -154,7 +154,7 @@ async fn outcome(
 ) -> Result<wire::RequestOutcome, Refusal> {
     let ledger = ledgers.for_stream(&stream)?.clone();
     let durable = ledger.durable();
-    // The open debit is read before the commits. If the debit ends meanwhile, the commits contain the debit's end.
+    // The open debit is read first: if it ends before the commits are read, they contain its end.
     let is_open = has_open_debit(&ledger, &stream, request_id)?;
     let logged = ledger.committed(&stream, request_id)?;
     if let Some(made) = logged.as_ref().filter(|logged| !logged.commit.is_cancelled()) {

@@ -1,6 +1,6 @@
-//! The page is a file in memory-backed storage with the end of a partition's log (PL-40), written before each answer.
-//! The file's name is derived from the log's identity, so a process that starts with a copy of the log finds the page
-//! of the original.
+//! The page is a file in memory-backed storage that records the end of a partition's log (PL-40). It is written before
+//! each answer. The file's name is derived from the log's identity, so a process that starts with a copy of the log
+//! finds the page of the original.
 
 use crate::{chain::ChainHead, evidence::EndMark};
 use data_encoding::HEXLOWER;

@@ -1,5 +1,5 @@
-//! Proposals that wait for the next group commit. Operators take turns and share the log's bytes in proportion to their
-//! weights; an operator's unused bytes carry over to its next turn.
+//! Proposals that wait for the next group commit. Operators take turns, and each may append a number of bytes in
+//! proportion to its weight; unused bytes carry over to the operator's next turn.
 
 use crate::queue::Proposed;
 use motherlode_runtime::Operators;
@@ -10,10 +10,10 @@ use std::{
 };
 use tokio::time::Instant;
 
-/// Bytes per turn of an operator with weight 1; enough for a few bets.
+/// Number of bytes that an operator with weight 1 may append per turn; enough for a few bets.
 const TURN_BYTES: usize = 2 << 10;
-/// Minimum and maximum proposals per group while operators compete. A proposal waits for at most two groups, so larger
-/// groups would increase its delay.
+/// Minimum and maximum number of proposals per group commit while operators compete. A proposal waits for at most two
+/// groups, so larger groups would increase its delay.
 const COMPETING_MIN: usize = 32;
 const COMPETING_MAX: usize = 256;
 const DECIDED_US: u128 = 16;

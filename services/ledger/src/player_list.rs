@@ -1,5 +1,5 @@
 //! Lists an operator's players in the order of their names (PL-20). Cost of a page: per partition, at most one block of
-//! each table of players, plus the listed players' states. The cost does not depend on the number of players.
+//! each table of players, plus the listed players' states.
 
 use crate::{
     fields::{self, money, timestamp},

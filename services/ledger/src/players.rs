@@ -22,15 +22,13 @@ use tokio::sync::watch;
 /// Version of the state in a snapshot. A build uses only snapshots with its own version; without such a snapshot, it
 /// replays the log.
 ///
-/// Raise the version by 1 in each of these two cases:
-/// * After the change, the same log results in a different state, because an event is used differently, or an amount or
-///   a field has another value.
-/// * After the change, the same state is encoded differently, because a field or variant of the books, of a player's
-///   state, or of the key of request names was added, removed, moved or given another type.
+/// Raise the version by 1 for a change that gives the same log a different state: an event is applied differently, or
+/// an amount or a field has another value. Raise it too for a change that gives the same state a different encoding: a
+/// field or variant of the books, of a player's state, or of the key of request names was added, removed, moved or
+/// given another type.
 ///
 /// No new version is needed for moved code, new kinds of events or stricter refusals. The tests `state_version_*`
-/// compare serialized states of logs that contain every kind of event. For real logs, the [check](crate::state_check)
-/// of a new build compares players' states.
+/// compare serialized states of logs that contain every kind of event.
 pub(crate) const STATE_VERSION: u32 = 9;
 
 pub(crate) static PLAYERS: Keyspace =
@@ -158,8 +156,8 @@ impl Players {
         books.load(stream, state);
     }
 
-    /// Evicts players above the limit. Visits at most `places` players and returns whether more players could be
-    /// evicted.
+    /// Evicts players if the maximum number is in memory. Visits at most `places` players, and returns whether more
+    /// players could be evicted.
     pub(crate) fn make_room(&self, books: &mut Books, places: usize) -> bool {
         if books.players_in_memory() < self.players_max {
             return false;
@@ -169,8 +167,8 @@ impl Players {
         !books.evict(&mut hand, places, recent)
     }
 
-    /// Writes the changed players to runs and evicts players, during a replay. `others` are the digests of other tables
-    /// that must not be removed.
+    /// During a replay, writes the changed players to disk and evicts players from memory. `others` are the digests of
+    /// other tables that must not be removed.
     pub(crate) fn unload(&self, books: &mut Books, position: Position, others: &[Hash]) -> Result<(), ViewError> {
         let (mut frozen, mut written) = (books.freeze(), Written::default());
         each_once(&mut frozen);

@@ -1,5 +1,5 @@
-//! Limits of a prune (PL-37). A limit is the first record that the next start, a later commit or unfinished work reads
-//! from the log.
+//! Limits of a prune (PL-37). A limit is the first record that the next start, a later commit or unfinished work still
+//! has to read from the log.
 
 use crate::{core::LedgerCore, error::FetchError, recovery::Recovered, remote::is_copied};
 use motherlode_log::{Position, ReadError};
@@ -44,8 +44,8 @@ impl Needed<'_> {
 }
 
 impl Recovered {
-    /// Returns the limits; `None` if no digest of the state is confirmed. Records from the time `kept_from_ms` on must
-    /// be kept because of their age. A limit can name an archived record.
+    /// Returns the limits; `None` if no base is confirmed. Records since the time `kept_from_ms` are kept because of
+    /// their age.
     pub fn prune_limits(&self, kept_from_ms: i64) -> Result<Option<Vec<PruneLimit>>, FetchError> {
         let core = &*self.applier.shared;
         let Some(base) = core.books.read().confirmed_base().map(|base| base.position + 1) else { return Ok(None) };
@@ -96,7 +96,7 @@ impl Recovered {
 }
 
 impl LedgerCore {
-    /// First position whose commit has this time or a later one.
+    /// Returns the first position whose commit has the time `time_ms` or a later one.
     fn first_since(&self, time_ms: i64) -> Result<Position, FetchError> {
         let (mut from, mut to) = (self.reader.first(), self.durable() + 1);
         while from < to {

@@ -157,9 +157,9 @@ fn unread(store: &dyn Store, shared: &LedgerCore) -> Result<Option<Verifier>, Op
     Ok(Some(Verifier { partition, reader, start: store.start(), last, progress }))
 }
 
-/// If the hash chain must be verified, `first` is the hash before the log's first record; otherwise
-/// it is `None`. `settle` makes the log durable. It is called after the last check that can refuse the log, and before
-/// a snapshot is written.
+/// If the hash chain must be verified, `first` is the hash before the log's first record; otherwise it is `None`.
+/// `settle`, which makes the log durable, is called after the last check that can refuse the log and before a snapshot
+/// is written.
 pub(crate) fn recover(
     partition: u32,
     reader: Arc<dyn Reader>,
@@ -440,7 +440,8 @@ mod tests {
         applied.map(|()| books)
     }
 
-    /// A void that an older version wrote lacks its settled round, so its application needs the earlier records.
+    /// A void written by an older version does not contain the settled round, so applying the void needs the earlier
+    /// records.
     #[test]
     fn pl_37_a_void_that_states_its_round_is_folded_without_the_past() {
         let (mut with_facts, mut without) = (0, 0);

@@ -300,8 +300,8 @@ impl LedgerApi {
         let request_id = fields::id("request_id", &request.request_id)?;
         let currency = fields::currency("currency_code", &request.currency_code)?;
         match currency {
-            Currency::EUR => return Err(Refusal::field("currency_code", "the rate of EUR is always 1")),
-            Currency::PLAY => return Err(Refusal::field("currency_code", "play money has no rate")),
+            Currency::EUR => return Err(Refusal::field("currency_code", "the exchange rate of EUR is always 1")),
+            Currency::PLAY => return Err(Refusal::field("currency_code", "play money has no exchange rate")),
             _ => {}
         }
         let rate: FxRate = request

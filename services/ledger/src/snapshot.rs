@@ -1,4 +1,4 @@
-//! Snapshots of the books. After a snapshot, startup has to apply only the later records.
+//! Snapshots of the books.
 //!
 //! A snapshot is a [checkpoint](Checkpoint) of the [store of views](motherlode_views). Startup uses the newest intact
 //! snapshot that has this [state version](STATE_VERSION) and whose last record has the same hash in the log; otherwise
@@ -32,7 +32,7 @@ use std::{
 /// Factor for the number of commits between snapshots at runtime, when appends have priority.
 const RUNNING: u64 = 20;
 const PAUSE: Duration = Duration::from_secs(10);
-/// Time to wait for more groups, so that the thread wakes up less often.
+/// Time for which the snapshot thread waits for more commits, so that it wakes up less often.
 const GATHER_FOR: Duration = Duration::from_millis(20);
 
 type State = (Option<Hash>, Key, Books);
@@ -40,7 +40,8 @@ type State = (Option<Hash>, Key, Books);
 pub(crate) struct Snapshot {
     pub(crate) books: Books,
     pub(crate) players: Arc<Players>,
-    /// Checkpoint without its state, and the key of its request names; `None` if no snapshot is used.
+    /// Key with which the snapshot's request names are hashed, and the checkpoint without its state; `None` if no
+    /// snapshot is used.
     pub(crate) checkpoint: Option<(Key, Checkpoint)>,
     pub(crate) program: Option<Hash>,
 }
@@ -53,7 +54,7 @@ enum Unusable {
     OtherVersion,
     #[error("the snapshot belongs to another log: at the snapshot's position, the log's record has a different hash")]
     OtherLog,
-    #[error("cannot open the snapshot's players: {0}")]
+    #[error("cannot open the snapshot's tables of players: {0}")]
     Players(#[from] ViewError),
     #[error(transparent)]
     Log(#[from] OpenError),
@@ -147,8 +148,8 @@ impl SnapshotWriter {
             return;
         }
         self.pause = None;
-        // Eviction follows a snapshot, because only written players can be evicted. The second pass of the eviction also
-        // evicts recently used players.
+        // Players are evicted from memory after a snapshot, because only then are their states on disk. A second pass
+        // also evicts recently used players.
         let rounds = if self.keep(shared, self.every.saturating_mul(RUNNING)) { 2 } else { 0 };
         for _ in 0..rounds {
             while self.players.make_room(&mut shared.books.write(), LOOKED_AT) {}
@@ -202,7 +203,7 @@ impl SnapshotWriter {
     }
 
     fn write(&self, shared: &LedgerCore) -> io::Result<Position> {
-        // The follower view is written first, so that it contains no commits after the snapshot.
+        // The follower view's tables are written first, so that they contain no commits after the snapshot.
         let views = shared.follower_views.write().map_err(io::Error::from);
         let begun = Begun::new(shared);
         let mut written = Written::default();
@@ -342,8 +343,8 @@ pub struct Balance {
     pub position: Position,
 }
 
-/// Reads the balances and the last record of the newest snapshot next to the folder `index`. Returns `None` if no
-/// snapshot has this state version. Writes no files, so a service may use the folder.
+/// Reads the balances and the last record from the newest snapshot that belongs to the folder `index`. Returns `None`
+/// if no snapshot has this state version. Writes no files, so a service can use the folder at the same time.
 pub fn balances(index: &Path, partition: u32) -> Result<Option<(Vec<Balance>, ChainHead)>, ViewError> {
     let store = Arc::new(Store::read_only(&index.with_extension("views"), partition));
     let mut checkpoints = store.checkpoints().into_iter();
@@ -359,8 +360,9 @@ pub fn balances(index: &Path, partition: u32) -> Result<Option<(Vec<Balance>, Ch
     Ok(Some((balances, ChainHead { position: checkpoint.position, hash: checkpoint.hash })))
 }
 
-/// Reads the digest of the state in the newest snapshot next to the folder `index` (PL-37). Returns `None` if no
-/// snapshot has this state version. The result's `actor` is empty. Writes no files, so a service may use the folder.
+/// Reads the digest of the state in the newest snapshot that belongs to the folder `index` (PL-37). Returns `None` if
+/// no snapshot has this state version. The result's `actor` is empty. Writes no files, so a service can use the folder
+/// at the same time.
 pub fn base(index: &Path, partition: u32) -> Result<Option<BaseTaken>, ViewError> {
     let store = Arc::new(Store::read_only(&index.with_extension("views"), partition));
     let mut checkpoints = store.checkpoints().into_iter();

@@ -4,7 +4,7 @@ use tokio::sync::watch;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Standing {
     Takes,
-    /// The log cannot be written for now; reads are answered.
+    /// The log cannot be written for now; reads are still answered.
     Stalled(String),
     /// The state may be out of date, so proposals and reads are refused.
     Unconfirmed(String),

@@ -15,8 +15,8 @@ use std::{borrow::Cow, collections::HashMap, hash::Hasher, sync::Arc, time::Inst
 
 const PLAYERS_MIN: usize = 1 << 12;
 const PLAYERS_MAX: usize = 1 << 16;
-/// The sample of players is halved when it reaches [`PLAYERS_MIN`] players; after this number of halvings, only when it
-/// reaches [`PLAYERS_MAX`].
+/// Number of times that the sample of players is halved at [`PLAYERS_MIN`] players; after that, it is halved only at
+/// [`PLAYERS_MAX`].
 const BITS: u32 = 8;
 const BYTES: usize = 1 << 20;
 
@@ -69,7 +69,8 @@ impl StateCheck {
                 provenance.set_own(true);
             }
             Ok(Err(difference)) => {
-                let failure = format!("partition {partition}: the snapshot at position {position}: {difference}");
+                let failure =
+                    format!("partition {partition}: the snapshot at position {position} is wrong: {difference}");
                 tracing::error!(
                     partition,
                     position,

@@ -1,4 +1,4 @@
-//! Threads of the ledger, whose first panic is reported.
+//! Starts the ledger's threads, and publishes the first panic of any of them.
 
 use std::{
     any::Any,

@@ -7,7 +7,8 @@ use motherlode_proto::ledger::v1::{RetryWalletCallsRequest, RetryWalletCallsResp
 use motherlode_runtime::{Caller, Refusal};
 use motherlode_state::{Event, InternalRequest, Refused};
 
-/// Repeats all held wallet calls of a player. If the player has no held calls, nothing changes.
+/// Repeats a player's held wallet calls (calls that the wallet refused although it must accept them). If there are
+/// none, nothing changes.
 ///
 /// # Errors
 /// The player's account is unknown, or the commit fails.

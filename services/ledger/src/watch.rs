@@ -1,5 +1,5 @@
-//! Detects appends that take too long, and a store that no longer confirms its writer; neither case returns an error in
-//! time.
+//! Detects appends that take too long, and a store that no longer confirms this process as its writer. In both cases,
+//! the store may return no error in time.
 
 use crate::{
     standing::{Hindrance, Standings},
@@ -38,13 +38,13 @@ impl Watch {
             standings,
             Hindrance::Unconfirmed,
             unconfirmed,
-            "the log's store has not confirmed that this process is the writer",
+            "the log's store has not confirmed this process as the writer",
         );
     }
 
     fn judge(&self, standings: &Standings, by: Hindrance, age: Duration, what: &str) {
         match age >= self.silence_max {
-            true => standings.hinder(by, &format!("{what} for {} s", self.silence_max.as_secs_f32())),
+            true => standings.hinder(by, &format!("{what} within {} s", self.silence_max.as_secs_f32())),
             false => standings.clear(by),
         }
     }

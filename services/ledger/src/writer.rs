@@ -474,7 +474,8 @@ impl Judging<'_> {
         {
             return repeated(logged, proposal.fingerprint);
         }
-        // The barrier's commit may be on another stream, so the end of the whole log is compared.
+        // The request that would forbid this proposal may be on another stream, so the end of the whole log is
+        // compared.
         if staged.end.position > checked_to
             && let Some(barrier) = proposal.barrier(shared.partition)
         {
@@ -511,7 +512,7 @@ impl Judging<'_> {
         }
         let recalled = recalled.as_deref();
         if let Some(refusal) = staged.trouble.as_ref().and_then(Trouble::refusal) {
-            // Nothing is staged while appends fail, so the durable books alone decide.
+            // Nothing is staged while appends fail, so the commit is checked against the durable books only.
             books.admit(&commit)?;
             books.postings(&commit, recalled)?;
             return Err(staged.refused(name, refusal));

@@ -16,7 +16,7 @@ pub enum Error {
     #[error("cannot create names for the players: {0}")]
     Entropy(getrandom::Error),
     #[error(
-        "the resources of process {pid} cannot be read: {source}\n--pid must be the id of the service's process, on this machine"
+        "cannot read the resource usage of process {pid}: {source}\n--pid must be the id of the service's process, on this machine"
     )]
     Usage { pid: u32, source: std::io::Error },
 }

@@ -1,5 +1,5 @@
-//! Workers, which play until all rounds are played or the time has passed. Each player belongs to one worker, so players
-//! need no lock.
+//! Workers, which play until all rounds are played or the time limit is reached. Each player belongs to one worker, so
+//! players need no lock.
 
 use crate::{
     lane::Lane,
@@ -29,8 +29,8 @@ struct Rounds {
 }
 
 impl Rounds {
-    /// Waits until a round may start, and returns its due time since the start. The inner `Option` is `None` in a closed
-    /// loop; the outer one is `None` if the run has ended.
+    /// Waits until the next round may start. Returns `None` if the run has ended, `Some(None)` in a closed loop, and
+    /// otherwise when the round is due, as a duration since the start.
     async fn next(&self) -> Option<Option<Duration>> {
         if let Some(permits) = &self.permits {
             timeout_at(self.deadline, permits.acquire()).await.ok()?.ok()?.forget();

@@ -3,7 +3,7 @@ use motherlode_slots::standard;
 use motherlode_state::{CoinValue, Currency, Minor, cash};
 use std::time::Duration;
 
-/// Maximum number of rounds. Even at the highest bet, a balance can contain the deposits for these rounds.
+/// Maximum number of rounds. The deposits for this number of rounds fit into one balance even at the highest bet.
 pub const ROUNDS_MAX: u64 = 10_000_000_000;
 const CONCURRENCY_MAX: usize = 65_536;
 const CONNECTIONS_MAX: usize = 1024;

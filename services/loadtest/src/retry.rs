@@ -32,7 +32,7 @@ where
     send().await
 }
 
-/// Returns whether a retry can succeed. A broken connection appears as `Unknown`, an expired deadline as `Cancelled`.
+/// A broken connection appears as `Unknown`, an expired deadline as `Cancelled`.
 fn may_pass(status: &Status) -> bool {
     matches!(
         status.code(),

@@ -8,7 +8,7 @@ use std::time::Duration;
 pub struct Authority(Mutex<Option<Duration>>);
 
 impl Authority {
-    /// Records a confirmation at `at`; has no effect if a later confirmation is recorded.
+    /// Records a confirmation at the time `at`; has no effect if a later one is already recorded.
     pub fn confirm(&self, at: Duration) {
         let mut latest = self.0.lock();
         *latest = (*latest).max(Some(at));

@@ -6,8 +6,8 @@ pub type Position = u64;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
     pub position: Position,
-    /// Bytes of the record, which are part of a larger shared buffer. Copy bytes that are stored for long, so that the
-    /// buffer can be freed.
+    /// Bytes of the record, which are part of a larger shared buffer. If the bytes must be kept for long, copy them, so
+    /// that the buffer can be freed.
     pub bytes: Bytes,
 }
 

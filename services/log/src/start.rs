@@ -6,8 +6,8 @@
 //! partition u32  first position u64  hash of the record before it 32  hash of the log's first record 32
 //! ```
 //!
-//! If this file does not exist, a missing first segment is damage. If the file exists, a segment must start at the
-//! recorded position and continue the recorded hash; older segments are ignored.
+//! If the file `start` does not exist, a missing first segment counts as damage. If the file exists, a segment must
+//! start at the recorded position and continue the recorded hash; older segments are ignored.
 
 use std::path::Path;
 
@@ -77,7 +77,7 @@ impl LogStart {
         found.map(Some).ok_or_else(|| damage(dir, "the file that records the log's start is damaged".into()).into())
     }
 
-    /// Replaces the file. When this function returns, the new file is durable.
+    /// Replaces the file durably.
     pub(crate) fn write(&self, disk: &dyn Disk, dir: &Path, partition: u32, identity: &Hash) -> Result<(), ScanError> {
         let mut body = vec![];
         body.put_u32_le(partition);

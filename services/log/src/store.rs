@@ -84,10 +84,10 @@ pub trait Reader: Send + Sync {
 
     fn end(&self) -> Position;
 
-    /// Returns contiguous records from `from`, limited by `max_records` and `max_bytes`. If `from` is at most the end,
-    /// the answer has at least one record.
+    /// Returns contiguous records from `from`, limited by `max_records` and `max_bytes`. Unless `from` is after the
+    /// end, at least one record is returned.
     ///
-    /// * A `from` of 0 means 1. If `from` is after the end, the answer MUST be empty.
+    /// * If `from` is 0, the read starts at position 1. If `from` is after the end, the answer MUST be empty.
     /// * If `from` is below [`first`](Reader::first), the answer MUST be [`ReadError::Archived`].
     /// * Records MUST NOT be returned before they are certainly durable.
     fn read(&self, from: Position, max_records: usize, max_bytes: usize) -> Result<Vec<Record>, ReadError>;

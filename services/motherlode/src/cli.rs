@@ -27,7 +27,7 @@ enum Command {
     Serve(serve::Args),
     /// Check a configuration and print its digest or its canonical form.
     Config(config::Args),
-    /// Play rounds on a running service, drawn on the terminal.
+    /// Play rounds on a running service in the terminal.
     Play(play::Args),
     /// Watch a running service live.
     Watch(watch::Args),
@@ -47,7 +47,7 @@ enum Command {
     Loadtest(loadtest::Args),
     /// Create a bearer token for an operator and print its digest for the configuration.
     Token(token::Args),
-    /// Check an operator's wallet against the contract.
+    /// Check an operator's wallet against the wallet contract.
     Wallet(wallet::Args),
     /// Verify a whole log, or an operator's copy, without a service.
     Audit(Long<audit::Args>),
@@ -65,7 +65,7 @@ enum Command {
     Copy(Long<copy::Args>),
     /// Archive a log in a folder or an S3 bucket, in verified segments.
     Archive(Long<archive::Args>),
-    /// Remove old records that an archive has.
+    /// Remove old records that are already archived.
     Prune(Long<prune::Args>),
     /// Build the views of this version from the log of a running service, to shorten the start after an upgrade.
     Views(Long<views::Args>),
@@ -73,7 +73,7 @@ enum Command {
     Base(Long<base::Args>),
     /// Examine a data folder: intact records, lost records, and the next step.
     Doctor(Long<doctor::Args>),
-    /// Verify an archive to its end, and restore the log.
+    /// Verify a whole archive, and restore the log from it.
     Restore(Long<restore::Args>),
     /// Export rounds, transactions, revenue or events as CSV, JSON Lines or Parquet.
     Export(Long<export::Args>),
@@ -116,8 +116,7 @@ pub(crate) fn command() -> clap::Command {
     with_help(Cli::command())
 }
 
-/// Runs the command line. `dealer` builds the dealer of `serve` from the draw keys. Exit codes: 0 success, 1 a failure or
-/// a discrepancy found, 2 unusable input.
+/// Runs the command line. The exit code is 0 for success, 1 for a failure or a discrepancy, and 2 for unusable input.
 #[must_use]
 pub fn main(dealer: fn(DrawKeys) -> Dealer) -> ExitCode {
     process::set_commit(COMMIT);

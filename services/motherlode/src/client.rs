@@ -60,8 +60,7 @@ where
     call(request).await.map(Response::into_inner)
 }
 
-/// Returns whether a retry can succeed. tonic reports a broken connection as `Unknown` and an expired deadline as
-/// `Cancelled`.
+/// tonic reports a broken connection as `Unknown` and an expired deadline as `Cancelled`.
 #[must_use]
 pub fn may_pass(status: &Status) -> bool {
     matches!(
@@ -70,7 +69,7 @@ pub fn may_pass(status: &Status) -> bool {
     )
 }
 
-/// Returns the reason of a refusal in UPPER_SNAKE; empty if it has none.
+/// Returns the reason code of a refusal, such as READS_BUSY; empty if there is none.
 #[must_use]
 pub fn reason(status: &Status) -> String {
     status.get_error_details().error_info().map(|info| info.reason.clone()).unwrap_or_default()

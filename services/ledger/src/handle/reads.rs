@@ -147,7 +147,7 @@ impl Handle {
         Ok(self.shared.index.with_hash(hash)?)
     }
 
-    /// Returns positions of commits that may have the name, the latest first. The caller must compare the whole name.
+    /// Returns the positions of commits whose name has the same hash, latest first. The caller must compare the names.
     pub(crate) fn with_name(&self, operator: &str, name: &str, max: usize) -> Result<Vec<Position>, FetchError> {
         Ok(self.shared.index.with_name(operator, name, max)?)
     }

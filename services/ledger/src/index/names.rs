@@ -1,5 +1,5 @@
-//! Names by which a commit can be found without its player: the caller's request id; the name and the operator's
-//! reference of a session that the commit opens; the id of a campaign that it grants.
+//! Names by which a commit can be found if its player is not known: the caller's request id; the name and the
+//! operator's reference of a session that the commit opens; the id of a campaign that it grants.
 
 use motherlode_proto::convert::play::hex;
 use motherlode_runtime::config::PLATFORM;
@@ -28,7 +28,7 @@ pub(crate) fn of_commit(commit: &Commit, mut each: impl FnMut(&str, &str)) {
     }
 }
 
-/// Returns the operator and the id of the caller's request that made a commit.
+/// Returns the operator and the request id that the caller chose; `None` for the ledger's own requests.
 fn callers<'a>(operator: &'a str, request_id: &'a str) -> Option<(&'a str, &'a str)> {
     match request_id.split_once('/') {
         None => is_id(request_id).then_some((operator, request_id)),

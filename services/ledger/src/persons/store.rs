@@ -1,4 +1,5 @@
-//! Files of persons, one per operator (PL-37). They are outside the log and sled, because both keep removed values.
+//! Files that map an operator's persons to player ids (PL-37). They are kept outside the log and the sled database,
+//! because both keep removed values.
 //!
 //! A file contains a random key and one row per person: HMAC-SHA-256(key, reference), player id, checksum.
 
@@ -15,7 +16,7 @@ use std::{
     sync::Arc,
 };
 
-/// Persons per operator; each uses about 100 bytes of memory.
+/// Maximum number of persons per operator; each uses about 100 bytes of memory.
 pub(crate) const PERSONS_MAX: usize = 1_000_000;
 const OPERATORS_MAX: usize = 1_024;
 
@@ -59,7 +60,7 @@ impl Persons {
         Ok(HEXLOWER.encode(&id))
     }
 
-    /// Erases the row if `check` allows it for the player id. Returns false if there is no row.
+    /// Erases the person's row if `check` allows it for the player id. Returns false if there is no such row.
     pub(crate) fn erase(
         &self,
         operator: &str,
@@ -134,7 +135,7 @@ struct Rows {
     secret: [u8; 32],
     key: hmac::Key,
     ids: HashMap<Digest, Id>,
-    /// File for appends. `None` after a failure: then the next write replaces the file.
+    /// File to which rows are appended. `None` after a failure; the next write then replaces the file.
     file: Option<File>,
 }
 
@@ -295,7 +296,7 @@ impl Rows {
     }
 }
 
-/// No operator's name contains a plus sign.
+/// No other file has this name, because operators' names contain no plus sign.
 fn unfinished(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push("+new");
@@ -391,7 +392,7 @@ mod tests {
             let zeros = [&after[..end], &vec![0; after.len() - end][..]].concat();
             let is_row = |torn: &[u8]| torn == after;
             for torn in [&after[..end], &zeros].into_iter().filter(|torn| !is_row(torn)) {
-                // The unfinished file of an erasure may remain, too.
+                // An interrupted erasure can also leave an unfinished file.
                 fs::write(folder.join("acme+new"), &before[..end.min(before.len()) / 2]).unwrap();
                 fs::write(&file, torn).unwrap();
                 let persons = Persons::new(folder.clone());

@@ -1,5 +1,5 @@
-//! Checks the campaigns that other processes propose (PL-36). If the operator has a cap, each campaign needs a
-//! reservation of its cost; this check computes the cost again.
+//! Checks the campaigns that other processes propose (PL-36). If the cost of the operator's campaigns is capped, each
+//! campaign needs a reservation that covers its highest possible cost; this check computes that cost again.
 
 use crate::{
     append::{AppendError, Proposal},

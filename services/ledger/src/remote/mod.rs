@@ -56,7 +56,7 @@ impl Guard {
         Self { terms: terms.into(), budget: Budget::default() }
     }
 
-    /// [`AppendError::Conflict`] has two causes: the stream's version differs, or a needed record of another partition
+    /// Fails with [`AppendError::Conflict`] if the stream's version differs, or if a needed record of another partition
     /// has not reached this process.
     pub(crate) fn check(
         &self,

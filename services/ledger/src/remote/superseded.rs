@@ -10,7 +10,7 @@ use std::{collections::BTreeSet, sync::Arc};
 pub struct SupersededRules(Arc<BTreeSet<(String, String)>>);
 
 #[derive(Debug, thiserror::Error)]
-#[error("rules: {0:?} is not a game's name, a space, and a superseded rules version of that game")]
+#[error("rules: {0:?} must be a game's name, a space, and a superseded rules version of that game")]
 pub struct UnknownRules(String);
 
 impl SupersededRules {

@@ -12,9 +12,9 @@ use std::{cmp::Ordering, path::Path, time::Duration};
 use tokio::time::timeout;
 use tonic::{Code, Status};
 
-/// If at most this number of records is missing, the replica replays the log and copies no checkpoint.
+/// Maximum number of missing records for which the replica replays the log instead of copying a checkpoint.
 const FOLDED_MAX: u64 = 20_000;
-/// Number of attempts; an attempt fails if the writer removes a file meanwhile.
+/// Maximum number of attempts to copy a checkpoint; an attempt fails if the writer removes a file meanwhile.
 const ATTEMPTS: usize = 3;
 const FILE_BYTES_MAX: u64 = 1 << 30;
 const ANSWER_MAX: Duration = Duration::from_secs(10);

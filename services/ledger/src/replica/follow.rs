@@ -52,7 +52,7 @@ impl Follower {
 
     async fn take_all(&self, mut stream: tonic::Streaming<FollowRecordsResponse>) -> Result<(), Status> {
         while let Some(message) = stream.message().await? {
-            // Applying takes long, so other tasks move to another thread.
+            // Applying records can take long, so the runtime moves its other tasks to another thread.
             let taken = tokio::task::block_in_place(|| self.take(message));
             taken.map_err(|error| match error {
                 OpenError::Read(ReadError::Io(error)) => Status::unavailable(error.to_string()),

@@ -61,7 +61,7 @@ pub fn join(
                 return head;
             }
             fetch(&asking, &folder, head.chain.position).await;
-            // The log's end is read again, because the checkpoint may be ahead of the end read before.
+            // The log's end is read again, because the checkpoint may be ahead of the end that was read earlier.
             asking.head().await
         });
         let Head { chain: head, partitions } = head.await.map_err(|error| OpenError::Origin(error.to_string()))?;

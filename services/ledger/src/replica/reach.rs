@@ -1,5 +1,5 @@
-//! Polls the writer. If the writer does not answer for too long, calls are refused. The limit is longer while a standby
-//! takes over. If the writer reports that it may have been replaced, calls are refused immediately.
+//! Polls the writer. If the writer does not answer within a time limit, calls are refused. This limit is longer while a
+//! standby takes over. If the writer reports that it may have been replaced, calls are refused immediately.
 
 use super::link::{Contact, Link};
 use crate::{core::LedgerCore, options::Options, standing::Hindrance};

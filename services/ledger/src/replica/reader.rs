@@ -1,5 +1,5 @@
-//! Reads records from the writer. Clients read histories backwards, so a read also caches the preceding records. Reads
-//! block the thread.
+//! Reads records from the writer. Clients read histories backwards, so a read also caches the preceding records. A read
+//! blocks the calling thread.
 
 use super::link::{Link, archived, status_text};
 use motherlode_log::{Position, ReadError, Reader, Record};

@@ -124,7 +124,6 @@ impl Requests {
             state.stretches().for_each(|stretch| stretch.find(name, &mut found));
             state.runs.iter().rev().filter(|run| run.may_contain(&prefix, hash)).cloned().collect()
         };
-        // The table is not locked while files are read.
         for run in runs {
             run.find(&prefix, |entry, _| found.push(position(entry))).map_err(|error| self.unreadable(&error))?;
         }
@@ -172,7 +171,8 @@ impl Requests {
         if full < STRETCHES { Ok(()) } else { self.write(to) }
     }
 
-    /// Writes the names in memory if they fill a run, and merges runs while there are more than [`RUNS_MAX`].
+    /// Writes the in-memory names as a run if there are enough of them, and merges runs while there are more than
+    /// [`RUNS_MAX`].
     pub(crate) fn write_replayed(&self) -> Result<(), ViewError> {
         self.write_full(Position::MAX)?;
         let runs = || self.state.read().runs.len();
@@ -192,7 +192,7 @@ impl Requests {
         writer.finish()
     }
 
-    /// Merges some runs and returns whether it merged any. The files of the merged runs stay until the next checkpoint.
+    /// Merges some runs and returns whether it merged any.
     pub(crate) fn merge(&self) -> Result<bool, ViewError> {
         let runs = self.state.read().runs.clone();
         let Some(range) = motherlode_views::mergeable(&runs) else { return Ok(false) };
@@ -222,7 +222,7 @@ impl Requests {
         Ok(())
     }
 
-    /// Rebuilds a part of the table from the log. If a new run cannot be written, its names stay in memory.
+    /// Rebuilds a part of the table from the log. If the new sorted file cannot be written, its names stay in memory.
     fn rebuild(&self, from: Position, to: Position) -> Result<(), OpenError> {
         if from >= to {
             return Ok(());
@@ -308,8 +308,8 @@ impl State {
         self.open.iter().chain(self.full.iter().rev().map(|stretch| &**stretch))
     }
 
-    /// Returns the oldest names in memory and the position before them. If memory has enough names, the returned names
-    /// reach at least position `to`.
+    /// Returns the oldest names in memory, and the position before the first of them. If names up to position `to` are
+    /// in memory, all of these are returned.
     fn names(&self, to: Position) -> Option<(Position, Vec<Name>)> {
         let stretches = || self.full.iter().map(|stretch| &**stretch).chain(&self.open);
         let from = stretches().next()?.from;
@@ -338,7 +338,7 @@ impl State {
     }
 }
 
-/// A run that may contain the request is unreadable, so it is unknown whether the request was applied.
+/// A sorted file that may contain the request is unreadable, so it is unknown whether the request was applied.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct Unreadable(String);

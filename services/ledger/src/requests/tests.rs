@@ -316,7 +316,8 @@ fn deeds() -> impl Strategy<Value = Vec<Deed>> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 20, ..ProptestConfig::default() })]
 
-    /// After any steps and file damage, the table gives the same answers as a map, or fails until the next repair.
+    /// After any sequence of steps and file damage, the table gives the same answers as a map, or fails until the next
+    /// repair.
     #[test]
     fn pl_11_the_table_answers_as_a_plain_map_does(deeds in deeds()) {
         let folder = tempfile::tempdir().unwrap();

@@ -58,7 +58,7 @@ fn pl_37_the_digests_of_states_never_change() {
     digests::check("base.digests", "StateDigest::FORM", motherlode_state::StateDigest::FORM, &all);
 }
 
-/// A field that is empty in all logs would hide a change of its encoding.
+/// If a field were empty in all test logs, a change of its encoding would go unnoticed.
 #[test]
 fn state_version_every_field_of_the_state_has_a_value_in_some_log() {
     let mut shape = Shape::default();

@@ -249,7 +249,6 @@ async fn pl_37_a_log_without_its_first_records_is_refused_without_a_later_snapsh
     ledger.close().await;
 }
 
-/// The only copy of the state of archived records must survive a damaged block.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_37_a_snapshot_that_archived_records_need_is_never_removed() {
     let shortened = Shortened::new().await;

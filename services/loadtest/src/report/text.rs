@@ -77,7 +77,7 @@ impl Report {
         let how = match pool.check {
             PoolCheck::Exact => "must be equal",
             PoolCheck::AtLeast => "other players of the service may also have contributed",
-            PoolCheck::None => "not checked: no pool was active during the whole run",
+            PoolCheck::None => "not checked: no pool was active throughout the run",
         };
         writeln!(f, "pool        received {} EUR, bets contributed {} EUR ({how})", pool.found_eur, pool.told_eur)?;
         for fault in &books.faults {

@@ -11,7 +11,7 @@ pub(super) struct Active {
     pub file: Arc<dyn File>,
     pub used: u64,
     pub zeroed: u64,
-    /// Copy of the bytes before offset `used`, at least from the last page boundary on.
+    /// Copy of the file's bytes before offset `used`, starting at the last page boundary or earlier.
     last: Vec<u8>,
     due: Pending,
 }

@@ -43,7 +43,7 @@ impl Outline {
         Self::decode(&bytes).filter(|outline| outline.first == first)
     }
 
-    /// Writes the file without a sync, because its digest reveals an incomplete file.
+    /// Writes the file without a sync, because an incomplete file fails its digest check.
     pub fn write(&self, disk: &dyn Disk, dir: &Path) -> std::io::Result<()> {
         disk.create(&file(dir, self.first))?.write_all_at(&self.encode(), 0)
     }

@@ -39,7 +39,7 @@ pub enum Tail {
     Torn { file: PathBuf, offset: u64, bytes: u64 },
 }
 
-/// Scans a whole log. Fails if the [`LogStart`] is damaged or the first segment is missing.
+/// Scans a whole log. Fails if the file with the [`LogStart`] is damaged or the first segment is missing.
 pub fn scan(dir: &Path) -> Result<Scan, ScanError> {
     scan_on(Arc::new(OsDisk), dir)
 }
@@ -129,7 +129,7 @@ pub(super) struct Walk {
     files: VecDeque<(Position, PathBuf)>,
     current: Option<Current>,
     pub partition: Option<u32>,
-    /// First position according to the [`LogStart`]; 0 if there is no such file.
+    /// First position according to the file with the [`LogStart`]; 0 if there is no such file.
     first: Position,
     pub next: Position,
     pub head: Hash,
@@ -229,7 +229,7 @@ impl Walk {
     }
 
     /// Continues after the scan has reached the log's end. Newer segments are listed before the end of the current
-    /// segment is read again, because a segment has stopped growing when a later segment exists.
+    /// segment is read again, because a segment no longer grows once a later segment exists.
     fn resume(&mut self) -> Result<(), ScanError> {
         let from = self.last_segment.map_or(self.first, |last| last + 1);
         self.files = segments(&*self.disk, &self.dir, from)?.into();
@@ -309,8 +309,8 @@ impl Walk {
         }
     }
 
-    /// Reads the bytes after the last block. Only zeros, a torn append at the log's end, or a block written since the scan
-    /// read this part are valid.
+    /// Reads the bytes after the last block. They must be zeros, a torn append at the log's end, or a block written
+    /// since the scan read this part.
     fn read_end(&mut self, current: &mut Current) -> Result<Option<Step>, ScanError> {
         let mut rest = look_ahead(&current.window).map_err(ScanError::at(&current.path))?;
         for _ in 0..LOOKS {

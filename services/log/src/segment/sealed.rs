@@ -12,7 +12,7 @@ use crate::{
     record::{Hash, Position, Record},
 };
 
-/// Maximum bytes of records in a block. A longer record has a separate block.
+/// Maximum size of a block's records in bytes. A longer record gets a block of its own.
 const BODY: u64 = 256 << 10;
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -15,7 +15,7 @@ use std::{
 use super::active::{Active, write_zeros};
 use crate::disk::{Disk, File};
 
-/// Pause after a piece, as a multiple of the time that its write took.
+/// Pause after each write of zeros, as a multiple of the time that the write took.
 const REST: u32 = 8;
 const HURRIED_REST: u32 = 1;
 const PIECES_MIN: u64 = 4;

@@ -35,12 +35,12 @@ use crate::{
 const LOCK: &str = "lock";
 /// Name of a segment until its header is durable.
 const UNFINISHED: &str = "unfinished";
-/// Filling of the next segment starts when 1 / `SPARE_DUE` of the active segment is used.
+/// The next segment is prepared once 1 / `SPARE_DUE` of the active segment is used.
 const SPARE_DUE: u64 = 8;
 
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
-    /// Size of a segment file, from 4 KiB to 1 GiB. An append must fit a segment.
+    /// Size of a segment file, from 4 KiB to 1 GiB. An append must fit into one segment.
     pub segment_bytes: u64,
     /// Number of zero bytes written ahead at a time, at least 512. The thread that fills the next segment writes twice
     /// this number.
@@ -93,8 +93,8 @@ impl SegmentStore {
         Self::open_unchanged_on(Arc::new(OsDisk), dir, partition, options)
     }
 
-    /// Like [`Self::open_unchanged`], but verifies only the header of each full segment that has an outline, a stored
-    /// summary of the segment; [`unread`](Store::unread) is the end of these segments.
+    /// Like [`Self::open_unchanged`], but verifies only the header of each full segment that has an outline (a stored
+    /// summary); [`unread`](Store::unread) returns the end of these segments.
     pub fn open_by_outlines(dir: &Path, partition: u32, options: Options) -> Result<Self, OpenError> {
         Self::open_walking(Arc::new(OsDisk), dir, partition, options, true)
     }
@@ -322,7 +322,7 @@ impl Walked {
 }
 
 /// Opens the records that a log has now, for reading only; another process may write the log. Makes these records
-/// durable, and verifies them, their hash chain included. Returns the hash of the last record with the reader.
+/// durable, and verifies them and their hash chain. Returns the reader and the hash of the last record.
 pub fn read_present(dir: &Path, partition: u32) -> Result<(Arc<dyn Reader>, Hash), ScanError> {
     let disk: Arc<dyn Disk> = Arc::new(OsDisk);
     let Walked { walk, start, index, .. } = Walked::new(&disk, dir, partition, false)?;

@@ -18,7 +18,7 @@ pub(super) enum Verdict {
 }
 
 /// Classifies `tail`, the bytes after the last valid block, which begin at byte `offset` of the file. `expected` is the
-/// next position.
+/// position at which the next block must start.
 pub(super) fn judge(tail: &[u8], offset: u64, expected: Position) -> Verdict {
     let Some(used) = used(tail) else { return Verdict::Clean };
     let torn = match BlockHeader::decode(tail) {

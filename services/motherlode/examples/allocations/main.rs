@@ -21,7 +21,7 @@ static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 /// Counts allocations per round.
 #[derive(Parser)]
 struct Args {
-    /// Number of rounds of the shorter run.
+    /// Number of rounds in the shorter of the two runs.
     #[arg(long, default_value_t = 10_000)]
     rounds: u64,
 }

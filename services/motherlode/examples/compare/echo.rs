@@ -1,4 +1,4 @@
-//! Echo service with an empty unary call. The echo's cost is the lower bound for a gRPC call.
+//! Echo service with an empty unary call. Its cost is a lower bound for any gRPC call.
 
 use crate::{Cell, cell, histogram, nanos, process::Process, starts::Starts};
 use motherlode_loadtest::Usage;

@@ -1,5 +1,5 @@
-//! Appends to a file, with fdatasync and group commit. The cost of an append is the lower bound for durable writes. The
-//! file is filled first, so that a sync writes no metadata.
+//! Appends to a file, with fdatasync and group commit. The cost of such an append is a lower bound for any durable
+//! write. The file is filled first, so that a sync writes no metadata.
 
 use crate::{Cell, cell, histogram, nanos, starts::Starts};
 use hdrhistogram::Histogram;

@@ -2,9 +2,8 @@
 //!
 //! `cargo run --release -p motherlode --example compare -- --seconds 1 --repeats 9`
 //!
-//! Prints ratios of measurements in the same repeat, and the processor microseconds per call, each as median and range
-//! over all repeats. Then measures latencies of rounds, echoes and appends at constant rates, which are fractions of
-//! the highest rate of rounds.
+//! Prints ratios of measurements in the same repeat, and the CPU time per call, each as median and range over all
+//! repeats. Then measures latencies of rounds, echoes and appends at constant rates.
 
 mod echo;
 mod file;
@@ -41,8 +40,7 @@ struct Args {
     /// Calls in flight.
     #[arg(long, value_delimiter = ',', default_value = "1,64,256")]
     in_flight: Vec<usize>,
-    /// Folder for the log and the plain file, on the disk to measure. The log and the plain file are removed
-    /// afterwards.
+    /// Folder for the temporary log and plain file, on the disk to measure.
     #[arg(long, default_value = "target")]
     folder: PathBuf,
     /// Connections.

@@ -4,11 +4,11 @@ use crate::{Args, Turn, Way, echo, file, file::Plain, process::Process, table::m
 use motherlode_loadtest::{LatencyMs, Options};
 use std::{error::Error, time::Duration};
 
-/// Maximum rounds in flight. Further rounds wait in the client, and this wait counts as latency.
+/// Maximum number of rounds in flight. Further rounds wait in the client, and this wait counts as latency.
 const IN_FLIGHT_MAX: usize = 256;
 
-/// Prints the latencies of rounds as multiples of two latencies in the same repeat: an fdatasync, and an echo plus an
-/// append at the same rate.
+/// Prints the latencies of rounds as multiples of an fdatasync's latency, and of an echo's plus an append's at the same
+/// rate.
 pub async fn measure(
     (service, echo): (&Process, &Process),
     args: &Args,

@@ -36,7 +36,7 @@ struct Args {
     /// Turns.
     #[arg(long, default_value_t = 7)]
     repeats: usize,
-    /// Folder for the logs, on the disk to measure. The logs are removed afterwards.
+    /// Folder for the temporary logs, on the disk to measure.
     #[arg(long, default_value = "target")]
     folder: PathBuf,
 }

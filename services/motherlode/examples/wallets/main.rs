@@ -1,6 +1,5 @@
-//! Measures durable rounds per second with seamless wallets of different latencies, as multiples of a transfer wallet.
-//! Also measures an operator's p99 latency while the wallet of another operator does not answer. `--closes` measures
-//! only reports of ended rounds.
+//! Measures durable rounds per second with seamless wallets of different latencies, relative to a transfer wallet. Also
+//! measures an operator's p99 latency while the wallet of another operator does not answer.
 //!
 //! `cargo run --release -p motherlode --example wallets -- --seconds 1 --repeats 5`
 //!
@@ -35,7 +34,7 @@ const HANGING: &str = "hanging";
 const ASKED_AGAIN_AFTER: Duration = Duration::from_secs(1);
 const CALLS_A_CONNECTION: usize = 256;
 
-/// Measures rounds on seamless wallets.
+/// Measures rounds played with seamless wallets.
 #[derive(Parser)]
 struct Args {
     /// Seconds per measurement.
@@ -53,13 +52,13 @@ struct Args {
     /// Rounds per second of the operator whose latency is measured while the other wallet does not answer.
     #[arg(long, default_value_t = 300.0)]
     rate: f64,
-    /// Number of bets that wait for the wallet that does not answer.
+    /// Number of bets in flight to the wallet that does not answer.
     #[arg(long, default_value_t = 256)]
     hanging: usize,
-    /// Only compare rounds with and without reports of their ends, on the first wallet.
+    /// Only compare rounds whose end is reported to the first wallet with rounds whose end is not.
     #[arg(long)]
     closes: bool,
-    /// Folder for the log, on the disk to measure. The log is removed afterwards.
+    /// Folder for the temporary log, on the disk to measure.
     #[arg(long, default_value = "target")]
     folder: PathBuf,
 }

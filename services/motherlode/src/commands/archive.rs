@@ -15,7 +15,7 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
-/// Archives a log to its end. The service may run. If the command is stopped, the next run continues.
+/// Archives a log to its end. The service may be running. If the command is stopped, the next run resumes.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
     /// Log to archive: a data folder, or nats://host:port,...
@@ -24,7 +24,7 @@ pub struct Args {
     /// Archive: a folder, or s3://BUCKET/PREFIX. The environment variables AWS_* set region, address and credentials.
     #[arg(long, value_name = "PLACE")]
     to: String,
-    /// Bytes of a full segment, 4096 to 536870912.
+    /// Size of a full segment in bytes, 4096 to 536870912.
     #[arg(
         long,
         value_name = "N",
@@ -32,7 +32,7 @@ pub struct Args {
         value_parser = clap::value_parser!(u64).range(4_096..=536_870_912)
     )]
     segment_bytes: u64,
-    /// Mean rate of uploads in bytes per second. Default: no limit.
+    /// Maximum mean rate of uploads, in bytes per second. Default: no limit.
     #[arg(long, value_name = "N")]
     rate: Option<u64>,
     #[command(flatten)]

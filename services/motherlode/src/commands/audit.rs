@@ -1,4 +1,5 @@
-//! The exit code is 1 if a divergence is found, and 2 if there is no log. Standard output depends only on the data.
+//! The exit code is 1 if a divergence is found, and 2 if there is no log. The same data always gives the same standard
+//! output.
 
 mod archived;
 mod args;

@@ -20,11 +20,11 @@ pub struct Args {
 
 #[derive(Debug, Clone, clap::Subcommand)]
 enum What {
-    /// Print the digest of each partition's newest snapshot. The service may run.
+    /// Print the digest of each partition's newest snapshot. The service may be running.
     Show(Show),
     /// Record the digests of the newest snapshots as bases in the log of a running service.
     Take(Take),
-    /// Record that an audit of a copy of the log computed the digest of the latest base.
+    /// Record that an audit of a copy of the log computed the same digest as the latest base.
     Confirm(Confirm),
 }
 
@@ -74,7 +74,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 }
 
 fn bases(args: &Show) -> Result<Vec<(u32, BaseTaken)>, Failure> {
-    // With a log on JetStream, the folder has only the index.
+    // If the log is on JetStream, the data folder contains only the index.
     let is_there = |partition: &u32| {
         let index = index_folder(&args.data, *partition);
         index.with_extension("views").is_dir() || log_folder(&args.data, *partition).is_dir()

@@ -12,8 +12,8 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
-/// Reads the data folder of a stopped or running service, and prints for each partition the intact records, the lost records,
-/// and the next step. The command writes nothing. Exit code 1 if there is a finding.
+/// Reads the data folder of a stopped or running service, and prints for each partition the intact records, the lost
+/// records, and the next step. The command writes nothing. The exit code is 1 if a problem is found.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
     /// Data folder.
@@ -29,7 +29,7 @@ sound records that the copy lacks";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Finding {
-    /// Description of damage, with file and byte offset. Records after the damage cannot be verified.
+    /// Description of the damage, with file and byte offset. Records after the damage cannot be verified.
     Damaged(String),
     Missing {
         size: Position,

@@ -23,22 +23,23 @@ use tonic::Status;
 pub struct Args {
     #[command(flatten)]
     target: Target,
-    /// Folder of the copy, which `audit` accepts; or nats://host:port,.../SUBJECT, to publish the change feed on a subject
-    /// that a stream captures.
+    /// Folder for the copy, which `audit` can read; or nats://host:port,.../SUBJECT, to publish the change feed on a
+    /// subject that a JetStream stream captures.
     #[arg(long = "to", value_name = "PLACE", required_unless_present = "format", conflicts_with = "format")]
     to: Option<PathBuf>,
-    /// Write one line per record to standard output instead of a copy.
+    /// Write one line per record to standard output instead of making a copy.
     #[arg(long, value_enum, value_name = "FORMAT")]
     format: Option<Format>,
-    /// Resume a feed after the position in the last complete line of each partition: PARTITION:POSITION,... By default,
-    /// the feed starts with the first record. PARTITION:POSITION:SHA256, with the line's hash, fails if the log has another
-    /// record at that position. A feed on NATS resumes after the stream's last messages instead.
+    /// Resume a feed after the last complete line received for each partition: PARTITION:POSITION,... By default, the
+    /// feed starts with the first record. With PARTITION:POSITION:SHA256 (the hash in that line), the command fails if
+    /// the log has another record at the position. On NATS, this applies only to partitions without messages in the
+    /// stream.
     #[arg(long, value_name = "POSITIONS", value_parser = positions)]
     after: Option<BTreeMap<u32, Last>>,
     /// Configuration file (TOML) of `serve`, whose [store] section has the settings for nats://.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// End after the last record that the log had when the command started.
+    /// Stop after the last record that the log had when the command started.
     #[arg(long)]
     once: bool,
 }
@@ -155,8 +156,8 @@ async fn follow(args: &Args, mut ledger: Ledger, sink: &mut impl Sink, goal: u64
     }
 }
 
-/// Follows a stream. Returns the status of a broken stream. With `once`, returns `None` after the last requested
-/// record.
+/// Follows one stream of records until it breaks, and returns its status. With `once`, stops after the last requested
+/// record and returns `None`.
 async fn stream(
     ledger: &mut Ledger,
     sink: &mut impl Sink,

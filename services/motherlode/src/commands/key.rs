@@ -25,7 +25,7 @@ struct New {
     /// File to create; an existing file is not replaced.
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
-    /// Create a key for the command `witness` instead of `serve`.
+    /// Create a key with which `witness` signs, instead of a log's key for `serve`.
     #[arg(long)]
     witness: bool,
 }

@@ -14,7 +14,7 @@ use std::{cell::Cell, time::Duration};
 pub struct Args {
     #[command(flatten)]
     target: Target,
-    /// Operator of the players; a token must belong to this operator.
+    /// Operator of the simulated players; if a token is used, it must belong to this operator.
     #[arg(long, value_name = "NAME", default_value = "loadtest")]
     operator: String,
     /// Deposit nothing: the operator's seamless wallet has enough money for each player.
@@ -26,10 +26,10 @@ pub struct Args {
     /// Rounds in flight.
     #[arg(long, value_name = "C", default_value_t = 64)]
     concurrency: usize,
-    /// Connections, shared by the rounds in flight.
+    /// Number of connections, shared by the rounds in flight.
     #[arg(long, value_name = "K", default_value_t = 4)]
     connections: usize,
-    /// Players; each plays one round at a time.
+    /// Number of players; each plays one round at a time.
     #[arg(long, value_name = "P", default_value_t = 1_000)]
     players: usize,
     /// Use existing players of the game, named PREFIX00000000 and so on, instead of new ones.
@@ -46,7 +46,7 @@ pub struct Args {
     game: String,
     #[command(flatten)]
     stake: StakeArgs,
-    /// Concurrent readers that page through the players' histories.
+    /// Number of concurrent readers that page through the players' histories.
     #[arg(long, value_name = "N", default_value_t = 0)]
     readers: usize,
     /// Process id of a service on this machine, to report its processor time, context switches and memory.
@@ -61,8 +61,8 @@ pub struct Args {
     /// Highest accepted share of failed calls, 0 to 1.
     #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
     max_error_rate: f64,
-    /// Allow other players on the service. The pool must then have received at least the contributions of these bets,
-    /// not exactly these contributions.
+    /// Allow other players on the service. The contributions that the pool received may then exceed those of the load
+    /// test's bets.
     #[arg(long)]
     shared: bool,
     /// Format of the report.

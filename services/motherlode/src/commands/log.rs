@@ -52,7 +52,7 @@ struct At {
     /// Data folder, or nats://host:port,...
     #[arg(value_name = "PLACE")]
     place: String,
-    /// Partition; by default 0, for `verify` all partitions.
+    /// Partition to read. Default: 0; for `verify`, all partitions.
     #[arg(long, value_name = "N")]
     partition: Option<u32>,
     #[command(flatten)]

@@ -43,7 +43,7 @@ enum Format {
     Text,
     /// JSON for programs.
     Json,
-    /// Self-contained page with plots and a simulated distribution of wins.
+    /// Self-contained HTML page with plots and a simulated distribution of wins.
     Html,
 }
 

@@ -30,7 +30,7 @@ pub struct Args {
     /// Read the log, tree and last checkpoint from this data folder of `serve` instead of calling a service.
     #[arg(long, value_name = "FOLDER")]
     data: Option<PathBuf>,
-    /// Public key of the log; by default the public key of proofs.key in the folder.
+    /// Public key of the log. Default: the public key of proofs.key in the folder.
     #[arg(long, value_name = "VKEY", requires = "data")]
     log_key: Option<VerifierKey>,
     /// Omit the earlier records that sealed the round's draws. The proof is shorter but does not prove the seals.

@@ -31,7 +31,7 @@ pub(super) enum Picture {
     /// Text for the terminal.
     #[default]
     Text,
-    /// Self-contained page, for support (PL-19).
+    /// Self-contained HTML page, for player support (PL-19).
     Html,
     /// JSON for programs, with the symbols' names.
     Json,

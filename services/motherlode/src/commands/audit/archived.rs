@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 const BATCH_BYTES: usize = 1 << 20;
 
-/// Temporary copy of a log with the records that the archive has and the log lacks.
+/// Temporary copy of a pruned log, completed with the removed records from the archive.
 pub(super) struct WholeLog(TempDir);
 
 impl WholeLog {

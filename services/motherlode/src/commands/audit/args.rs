@@ -13,27 +13,27 @@ pub struct Args {
     /// Also print the digest of this operator's records, for comparison with the operator's copy.
     #[arg(long, value_name = "NAME")]
     pub(super) operator: Option<String>,
-    /// Last position that the operator's digest covers, from the report on the copy; by default the log's end. For several
-    /// partitions, positions are separated by commas.
+    /// Last position that the operator's digest covers, as stated in the report on the copy. Default: the log's end.
+    /// Separate the positions of several partitions with commas.
     #[arg(long, value_name = "POSITION", requires = "operator", value_delimiter = ',')]
     pub(super) to: Vec<u64>,
-    /// Public key of the log, for checkpoints; by default the public key of proofs.key in the folder.
+    /// Public key of the log, to verify checkpoints. Default: the public key of proofs.key in the folder.
     #[arg(long, value_name = "VKEY")]
     pub(super) key: Option<VerifierKey>,
-    /// Compare the log with this checkpoint, kept elsewhere; this option can be repeated.
+    /// Compare the log with this separately saved checkpoint. Can be repeated.
     #[arg(long = "checkpoint", value_name = "FILE")]
     pub(super) checkpoints: Vec<PathBuf>,
     /// Recompute each seal in the log from this file of draw keys. Keep the file secret: its keys reveal future draws.
     #[arg(long, value_name = "FILE")]
     pub(super) draw_keys: Option<PathBuf>,
-    /// Print the digest of the state at this position, to confirm a base. For several partitions, positions are separated by
-    /// commas.
+    /// Print the digest of the state at this position, to confirm a base. Separate the positions of several partitions
+    /// with commas.
     #[arg(long, value_name = "POSITION", value_delimiter = ',')]
     pub(super) base: Vec<u64>,
-    /// Archive with the records that a pruned log lacks.
+    /// Archive that contains the records removed from a pruned log.
     #[arg(long, value_name = "PLACE")]
     pub(super) archive: Option<String>,
-    /// Audit a pruned log from its confirmed base. The folder contains the base's `index/`.
+    /// Audit a pruned log from its confirmed base, whose snapshot is in this folder's `index/`.
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["archive", "base", "operator"])]
     pub(super) from_base: Option<PathBuf>,
     /// Format of the report.

@@ -25,7 +25,7 @@ pub(super) fn add(args: &Args, parts: &mut [Options]) -> Result<(), Failure> {
         }
     }
     for path in &args.checkpoints {
-        let step = "Name a checkpoint of this log, a signed note, with --checkpoint, and the log's own key with --key";
+        let step = "With --checkpoint, name a file with a signed checkpoint of this log; with --key, name the log's own public key";
         let unusable = |what: String| Failure::unusable(format!("{}: {what}", path.display())).with_step(step);
         let text = read_text(path, step)?;
         let note: Note = text.parse().map_err(|error| unusable(format!("{error}")))?;

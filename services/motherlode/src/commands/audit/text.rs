@@ -66,11 +66,8 @@ fn log(report: &Report) -> Vec<String> {
         Comparison::NotCompared { why } => format!("  index not compared: {why}"),
     });
     if let Some(base) = &report.base {
-        let logged = if base.is_logged {
-            "equal to the digest logged by `base take`"
-        } else {
-            "the log has no such digest from `base take`"
-        };
+        let logged =
+            if base.is_logged { "equal to the digest logged by `base take`" } else { "not logged by `base take`" };
         lines.push(format!(
             "  digest of the state at position {}, digest version {}: {logged}",
             count(base.position),
@@ -145,7 +142,7 @@ fn draws(seals: &Seals, held: u64) -> Vec<String> {
     }
     if unsure_starts > 0 {
         lines.push(row("service starts that revoked unused seals", &count(unsure_starts)));
-        lines.push(row("draws sealed again after starts that revoked seals", &count(ended)));
+        lines.push(row("draws sealed again because a start revoked their seals", &count(ended)));
     }
     lines.push(row("sealed steps of open rounds, revealed when the rounds end", &count(held)));
     if checked + unchecked > 0 {
@@ -163,7 +160,7 @@ fn returns(of: &Return) -> Vec<String> {
     vec![
         format!("  {} {}: {} rounds, {} jackpots hit", of.game, of.rules_version, count(of.rounds), count(of.hits)),
         row("  return to player without the jackpot", &share(of.wins)),
-        row("  return to player with the jackpots awarded", &share(of.wins + of.awarded)),
+        row("  return to player including the awarded jackpots", &share(of.wins + of.awarded)),
     ]
 }
 

@@ -1,6 +1,6 @@
-//! Exports tables (PL-34). An export reads the log twice: first to collect the voids and jackpots that follow the end
-//! of their round, then to write the rows. Memory grows with open rounds, voids, jackpots and revenue rows, not with
-//! the log's length.
+//! Exports tables (PL-34). An export reads the log twice: first to collect voids and jackpots that come after the end
+//! of their rounds, then to write the rows. Memory use grows with the number of open rounds, voids, jackpots and
+//! revenue rows.
 
 mod events;
 mod later;
@@ -39,7 +39,7 @@ pub struct Args {
     /// Export only this operator's rows. A service sends each operator only its own rows.
     #[arg(long, value_name = "NAME")]
     operator: Option<String>,
-    /// File to write; it gets its name when it is complete. - selects standard output.
+    /// File to write, which appears under this name when it is complete; - means standard output.
     #[arg(long, value_name = "FILE", default_value = "-")]
     out: PathBuf,
     #[command(flatten)]

@@ -109,7 +109,7 @@ fn in_cash(game: &dyn Game, par: &Par) -> Vec<String> {
     lines.extend(cash::lines(&reports).iter().map(|(coins, rtp)| row(coins, &shifted(rtp))));
     if let Some(mixed) = reports.iter().find(|of| of.mixed_at_most.bytes().any(|digit| matches!(digit, b'1'..=b'9'))) {
         let label = format!(
-            "maximum change of the return if a player changes the coin value (at coin value {} {}; smaller at higher \
+            "maximum change in the return if a player switches coin values (at coin value {} {}; smaller at higher \
              coin values)",
             mixed.currency, mixed.coin_value
         );
@@ -146,7 +146,7 @@ fn sessions(par: &Par, played: &Played) -> Vec<String> {
 }
 
 fn rates(par: &Par) -> Vec<String> {
-    let mut lines = section("Features: chances and expected numbers").to_vec();
+    let mut lines = section("Features: probabilities and expected counts").to_vec();
     lines.extend(par.rates.iter().map(|rate| row(&rate.title, &decimal(&rate.value, PLACES))));
     lines
 }

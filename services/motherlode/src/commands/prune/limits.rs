@@ -15,28 +15,30 @@ use std::{
 
 const DAY_MS: i64 = 86_400_000;
 
-/// Removes records that are older than a confirmed base, and that an archive has. If the command is stopped, the next run
-/// continues.
+/// Removes records that are older than a confirmed base and already archived. If the command is stopped, the next run
+/// resumes.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
-    /// Log to prune: the data folder of a stopped service, or nats://host:port,... For nats://, the data folder of
-    /// --config must belong to a stopped ledger process; another process can serve the log.
+    /// Log to prune: the data folder of a stopped service, or nats://host:port,... For nats://, the data folder in the
+    /// --config file must belong to a stopped ledger process; another process may serve the log.
     #[arg(value_name = "LOG")]
     pub(super) log: String,
-    /// Archive of this log, as in `motherlode archive`. Each record is compared with the archived record before it is removed.
+    /// Archive of this log: a folder, or s3://BUCKET/PREFIX. Each record is compared with its archived copy before it
+    /// is removed.
     #[arg(long, value_name = "PLACE")]
     pub(super) archive: String,
-    /// Days for which records are kept. Requests of these days can be repeated; rounds can be shown and voided.
+    /// Number of days for which records are kept. Requests from these days can be repeated, and rounds can be shown and
+    /// voided.
     #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(0..=36_500))]
     pub(super) keep_days: u32,
-    /// Public key of the log, to verify also the whole archive and its signed checkpoints.
+    /// Public key of the log. If given, the whole archive and its signed checkpoints are also verified.
     #[arg(long, value_name = "KEY")]
     pub(super) key: Option<VerifierKey>,
-    /// On JetStream: the prune also keeps the messages of the N seconds before the log's new start. A server that is
-    /// down during the removal applies the removal when it returns, and must return within N seconds.
+    /// On JetStream, also keep the messages of the N seconds before the log's new start. A server that is down during
+    /// the prune must return within N seconds; it then removes the messages too.
     #[arg(long, value_name = "N", default_value_t = 86_400)]
     pub(super) margin_seconds: u64,
-    /// Only print the limits.
+    /// Only print the limits; remove nothing.
     #[arg(long)]
     pub(super) dry_run: bool,
     #[command(flatten)]

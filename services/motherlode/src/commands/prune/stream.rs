@@ -53,7 +53,7 @@ impl From<PruneError> for Failure {
     fn from(error: PruneError) -> Self {
         let step = match error {
             PruneError::Stream(_) | PruneError::Lost => {
-                "Repeat the command. If it left a maximum age of messages, the next start of a ledger process removes this setting"
+                "Repeat the command. If it left a maximum message age set on the stream, the next start of a ledger process removes this setting"
             }
             _ => "",
         };

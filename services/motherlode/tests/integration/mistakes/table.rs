@@ -86,7 +86,7 @@ pub const MISTAKES: &[Mistake] = &[
     ("loadtest --players 0 --target @OPEN", 2, ["--players is 0", "it must be 1 to", "10000000"]),
     ("loadtest --rate 0 --target @OPEN", 2, ["--rate", "must be 0.001 to", "rounds per second"]),
     ("loadtest --max-error-rate 2 --target @OPEN", 2, ["--max-error-rate", "must be", "0 to 1"]),
-    ("loadtest --pid 4294967295 --rounds 10 --target @OPEN", 2, ["the resources of process 4294967295", "No such file", "--pid must be"]),
+    ("loadtest --pid 4294967295 --rounds 10 --target @OPEN", 2, ["the resource usage of process 4294967295", "No such file", "--pid must be"]),
     ("loadtest --existing nobody --rounds 10 --target @OPEN", 1, ["ACCOUNT_UNKNOWN", "looking up the players", "OpenAccount"]),
     ("serve --listen 127.0.0.1:0 --no-console --data @DATA", 1, ["open/log/0", "in use by another process", "--data"]),
     ("serve --listen @LISTENS --no-console --data fresh", 1, ["cannot listen on 127.0.0.1:", "Address already in use", "--listen or --console"]),
