@@ -53,8 +53,8 @@ fn limit_in(root: &Path, groups: &str) -> Option<u64> {
     limits.filter_map(|folder| fs::read_to_string(folder.join("memory.max")).ok()?.trim().parse().ok()).min()
 }
 
-/// Bytes per player of `players_in_memory`: twice a player's size, because surplus players stay in memory until their
-/// eviction.
+/// Memory reserved per player in `players_in_memory`: twice a player's size, because surplus players stay in memory
+/// until their eviction.
 const PLAYER_BYTES: u64 = 2 * 1024;
 const BASE_BYTES: u64 = 512 << 20;
 

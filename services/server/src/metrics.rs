@@ -128,7 +128,7 @@ impl Metrics {
         });
         let what = "Age of the oldest unfinished append; 0 if no append is in flight.";
         self.ages(meter, "motherlode.log.append_age", what, |ledger| Some(ledger.append_age()));
-        let what = "Age of the oldest record after the latest snapshot; 0 without such a record.";
+        let what = "Age of the oldest record after the latest snapshot; 0 if there is none.";
         self.ages(meter, "motherlode.snapshot.age", what, |ledger| ledger.age_after(ledger.snapshot()).ok());
         log("motherlode.switched_off", "Number of switches that are set and stop new rounds.", |ledger| {
             ledger.books(|books| books.switched_off().count() as u64)
@@ -189,8 +189,7 @@ impl Metrics {
             },
         );
         let observed = self.clone();
-        let what =
-            "Number of log records not yet sent to the slowest follower of this kind; 0 without such a follower.";
+        let what = "Number of log records not yet sent to the slowest follower of this kind; 0 if there is none.";
         gauge(meter, "motherlode.log.readers_behind", what, move |seen| {
             observed.ledgers(|ledgers| {
                 written(ledgers, &mut |ledger, partition| {
@@ -204,7 +203,7 @@ impl Metrics {
             });
         });
         let observed = self.clone();
-        let what = "Highest position sent to a copy of the whole log since startup; 0 without such a copy.";
+        let what = "Highest position sent to a copy of the whole log since startup; 0 if there is none.";
         gauge(meter, "motherlode.log.copied", what, move |seen| {
             observed.ledgers(|ledgers| {
                 written(ledgers, &mut |ledger, partition| seen.observe(ledger.copied(), &[partition]));

@@ -90,8 +90,8 @@ impl Store {
         self.is_stopped.load(Ordering::Relaxed)
     }
 
-    /// Returns the checkpoints, newest first; usually one. After an interrupted commit, or if the catalogue is outdated,
-    /// the catalogue does not name the newest checkpoint. Each checkpoint is correct for its log position.
+    /// Returns the checkpoints, newest first; usually one. After an interrupted commit, or if the catalogue is
+    /// outdated, the catalogue does not name the newest checkpoint.
     #[must_use]
     pub fn checkpoints(&self) -> Vec<(Hash, Checkpoint)> {
         let mut found = vec![];

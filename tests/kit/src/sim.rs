@@ -86,8 +86,7 @@ impl SimDisk {
         self.0.lock().bytes_read
     }
 
-    /// Stops the disk at an operation; operations are counted from 0. This operation, which may have a partial effect, and
-    /// all later operations fail.
+    /// Makes an operation, counted from 0, and all later operations fail. The first of them may take partial effect.
     pub fn stop_at(&self, operation: u64) {
         self.0.lock().stop_at = Some(operation);
     }

@@ -153,7 +153,7 @@ fn open_of(status: &Status) -> String {
     info.metadata["open"].clone()
 }
 
-/// Returns the entries of the data folder with files that contain the text.
+/// Returns the data folder's top-level entries in which a file contains the text.
 fn places(data: &Path, text: &str) -> BTreeSet<String> {
     fn is_in(path: &Path, text: &[u8]) -> bool {
         match path.is_dir() {

@@ -19,8 +19,8 @@ use std::{
 use tokio::{net::TcpListener, sync::watch};
 use tonic::{Request, Response, Status, Streaming, transport::Server, transport::server::TcpIncoming};
 
-/// The first connection breaks after the verdict on a proposal and before the proposal's record. Later connections send the
-/// record before the verdict.
+/// The first connection breaks after the verdict on a proposal was sent and before the proposal's record is sent. Later
+/// connections send the record first.
 struct Breaking {
     inner: LogApi,
     first: Arc<AtomicBool>,

@@ -4,7 +4,7 @@
 //! Attackers run with nice 19. The latency of honest rounds is measured from their scheduled starts. The tests must run
 //! one after another (`--test-threads=1`).
 //!
-//! - `MOTHERLODE_HOSTILE_SECONDS`: duration, 600 by default.
+//! - `MOTHERLODE_HOSTILE_SECONDS`: duration of the test in seconds, 600 by default.
 //! - `MOTHERLODE_HOSTILE_RATE`: honest rounds per second, 50 by default.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]

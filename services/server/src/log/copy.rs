@@ -65,8 +65,8 @@ pub fn copy_rest(
     copy_by(from, to, (Source::Rest, false, Position::MAX), stopped, copied)
 }
 
-/// Copies the missing records, up to the first damaged record; with `follow`, also newer records until `stopped`. `copied`
-/// counts records.
+/// Copies the missing records, up to the first damaged record. With `follow`, continues with new records until
+/// `stopped` is set. Counts the copied records in `copied`.
 pub fn copy(
     from: &LogLocation,
     to: &LogLocation,
@@ -248,8 +248,8 @@ impl Copying {
     }
 }
 
-/// Returns the position of the partition 0 commit that the record copies; 0 if there is none, or if the record is
-/// malformed, which the audit reports.
+/// Returns the position in partition 0 of the commit that the record copies; 0 if it copies none or is malformed (the
+/// audit reports malformed records).
 #[must_use]
 pub fn home_position(record: &Record) -> Position {
     record::decode(&record.bytes).ok().and_then(|logged| logged.commit.copies()).unwrap_or_default()

@@ -7,7 +7,7 @@ use crate::call::Call;
 use motherlode_proto::wallet::v1::CreditKind;
 
 pub(super) const CASES: [Case; 11] = cases![
-    28 credit_applied_once: "The call Credit pays a win, a jackpot, or the refund of a voided round.";
+    28 credit_applied_once: "The Credit call pays a win, a jackpot, or the refund of a voided round.";
     29 credit_repeat_one_effect: "Calls are retried with the same id until the answer is known.";
     30 credit_repeat_other_amount_refused: "A call that repeats an id with a different amount is refused.";
     31 credit_ten_concurrent_one_effect: "Each transaction id has one effect, no matter how often or when it is sent.";

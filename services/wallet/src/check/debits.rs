@@ -9,7 +9,7 @@ use motherlode_proto::{
 };
 
 pub(super) const CASES: [Case; 16] = cases![
-    1 applied_once: "The call Debit debits or refuses a bet. DONE: this call applied the transaction.";
+    1 applied_once: "The Debit call debits a bet or refuses it. DONE: this call applied the transaction.";
     2 repeat_same_answer: "DONE_BEFORE: an earlier call with this id applied the transaction.";
     3 repeat_other_amount_refused: "A call that repeats an id with a different amount is refused.";
     4 repeat_other_currency_refused: "A call that repeats an id with a different currency is refused.";

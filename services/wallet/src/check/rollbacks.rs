@@ -7,7 +7,7 @@ use crate::call::Call;
 use motherlode_proto::wallet::v1::{CreditKind, Outcome, ReasonCode};
 
 pub(super) const CASES: [Case; 11] = cases![
-    17 after_debit_restores: "The call Rollback names a debit by its id and undoes it if it was applied.";
+    17 after_debit_restores: "The Rollback call names a debit by its id and undoes it if it was applied.";
     18 repeat_one_effect: "A repeated rollback has one effect.";
     19 before_debit_tombstones: "If the debit is unknown, the wallet stores its id as rolled back.";
     20 late_debit_after_tombstone_refused: "A Debit after its rollback is refused with the reason ROLLED_BACK.";

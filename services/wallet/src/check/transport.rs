@@ -190,7 +190,7 @@ async fn bad_signature_401_and_no_effect(kit: &mut Kit) -> Result<(), Skip> {
         let body = body_of(&dearer)?;
         Ok(request.map(|_| Full::new(body)))
     });
-    expect_401(kit, "a debit with the signature of a different body", request).await;
+    expect_401(kit, "a debit with the signature of another request's body", request).await;
     kit.expect_moved(before, 0).await;
     Ok(())
 }
@@ -244,7 +244,7 @@ async fn replayed_nonce_401(kit: &mut Kit) -> Result<(), Skip> {
         kit.moved -= 100;
         kit.opened += 1;
     }
-    expect_401(kit, "a second sending of the same signed request", again).await;
+    expect_401(kit, "the same signed request, sent a second time", again).await;
     kit.expect(&debit, Want::DoneBefore).await;
     kit.expect_moved(before, -100).await;
     Ok(())
