@@ -1,6 +1,5 @@
 //! Script for the dealer in tests. A request's metadata `motherlode-force` lists wishes, and the dealer tries client
-//! seeds until the step's outcome fulfils them. The sealed draw does not change, so rounds can be replayed and audited as
-//! usual.
+//! seeds until the step's outcome fulfils them. The sealed draw does not change, so rounds can be replayed and audited.
 //!
 //! A wish is a word such as `open`, or a word and a value (see [`figured`]). Wishes are separated by `, `, and one step
 //! must fulfil all of them.

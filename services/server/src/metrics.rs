@@ -1,5 +1,5 @@
-//! Metrics for a collector. All values except durations are read at each export. Amounts of pools are floating-point
-//! numbers, only for graphs and alarms.
+//! Metrics for a collector. All values except durations are read at each export. Pool amounts are floating-point
+//! numbers, which suffice for graphs and alarms.
 
 use crate::{
     refused_starts,
@@ -116,7 +116,7 @@ impl Metrics {
             "Number of commits whose index entries are not yet on disk.",
             Handle::index_behind,
         );
-        log("motherlode.requests.bytes", "Memory of the idempotency table in bytes.", Handle::request_bytes);
+        log("motherlode.requests.bytes", "Memory used by the idempotency table in bytes.", Handle::request_bytes);
         log("motherlode.players.in_memory", "Number of players in memory.", Handle::players_in_memory);
         log(
             "motherlode.players.reloads",
@@ -254,10 +254,14 @@ impl Metrics {
     fn proofs(&self, meter: &Meter) {
         type Read = fn(&Extent) -> Option<Position>;
         let figures: [(&'static str, &'static str, Read); 2] = [
-            ("motherlode.proofs.position", "Number of records in the last signed checkpoint.", |of| Some(of.signed)),
-            ("motherlode.proofs.cosigned", "Number of records in the last checkpoint cosigned by witnesses.", |of| {
-                of.cosigned
+            ("motherlode.proofs.position", "Number of log records covered by the last signed checkpoint.", |of| {
+                Some(of.signed)
             }),
+            (
+                "motherlode.proofs.cosigned",
+                "Number of log records covered by the last checkpoint that witnesses cosigned.",
+                |of| of.cosigned,
+            ),
         ];
         for (name, what, read) in figures {
             let observed = self.clone();

@@ -1,7 +1,7 @@
 //! Autospin: a series of rounds over one stream (BW-23, BW-25, PL-07).
 //!
 //! The spins' request ids derive from the series' request id, so a repeated request gets the same answers and continues
-//! after the last logged spin. If the reader disconnects, the series stops before its next spin.
+//! after the last logged spin. If the client disconnects, the series stops before its next spin.
 //!
 //! The totals of the series include a win that can still be gambled. The series collects this win just before its next
 //! spin; after the last spin, the player decides (BW-23).

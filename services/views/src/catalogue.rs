@@ -140,7 +140,7 @@ impl Catalogue {
         let (Ok(file), begun) = (file, Instant::now()) else { return };
         while let Err(TryLockError::WouldBlock) = file.try_lock_shared() {
             if begun.elapsed() > CLOSE_MAX {
-                tracing::warn!(folder = %self.folder.display(), "sled still holds the lock of the catalogue of views after 10 s; not waiting any longer");
+                tracing::warn!(folder = %self.folder.display(), "sled still holds the lock on the catalogue of views after 10 s; not waiting any longer");
                 return;
             }
             thread::sleep(Duration::from_millis(1));

@@ -252,8 +252,7 @@ impl Store {
         [self.checkpoints_folder(), self.tables()].map(|folder| folder.join(HEXLOWER.encode(id)))
     }
 
-    /// Adds the checkpoint of another store, whose tables were copied, to [`checkpoints`](Self::checkpoints) as the
-    /// newest.
+    /// Adds the checkpoint of another store, whose tables must already be copied, as the newest checkpoint.
     pub fn add(&self, checkpoint: &mut Checkpoint) -> Result<(), ViewError> {
         self.write(&mut self.state.lock(), checkpoint).map(drop)
     }

@@ -103,8 +103,8 @@ impl SimDisk {
         self.0.lock().no_descriptors = none;
     }
 
-    /// Makes `percent` of the operations fail, completely or partly, as on a full disk, with too many open files, or on an
-    /// I/O error.
+    /// Makes `percent` % of the operations fail, completely or partly, as on a full disk, with too many open files, or
+    /// on an I/O error.
     pub fn set_faults(&self, percent: usize, seed: u64) {
         self.0.lock().faults = (percent > 0).then_some(Faults { percent, chance: Chance(seed) });
     }

@@ -112,7 +112,8 @@ reasons! {
         /// The log is on JetStream, or several processes write it, so the service stores no persons. Issue random player ids
         /// yourself.
         PersonsUnsupported = "PERSONS_UNSUPPORTED", Unimplemented, Never;
-        /// The number of the operator's persons (`persons_max`) or of operators with persons (`operators_max`) is at its limit.
+        /// The number of persons stored for the operator (`persons_max`) or of operators with stored persons
+        /// (`operators_max`) is at its limit.
         PersonsFull = "PERSONS_FULL", ResourceExhausted, AfterChange;
         /// The file of persons could not be read or written. The service's log names the file.
         PersonsUnavailable = "PERSONS_UNAVAILABLE", Unavailable, After(1_000);
@@ -194,7 +195,7 @@ reasons! {
         AutoplayForbidden = "AUTOPLAY_FORBIDDEN", FailedPrecondition, Never;
         /// The bet exceeds the limit for a round (`limit_minor`).
         BetLimit = "BET_LIMIT", FailedPrecondition, AfterChange;
-        /// The bet could raise the player's loss of the day above the limit (`limit_minor`).
+        /// The bet could raise the player's daily loss above the limit (`limit_minor`).
         LossLimit = "LOSS_LIMIT", FailedPrecondition, AfterChange;
         /// The jurisdiction's minimum time since the start of the player's last round has not passed.
         RoundTooSoon = "ROUND_TOO_SOON", FailedPrecondition, After(1_000);
@@ -282,7 +283,7 @@ reasons! {
         PoolUnknown = "POOL_UNKNOWN", NotFound, AfterChange;
         /// The pool is already open.
         PoolExists = "POOL_EXISTS", AlreadyExists, Never;
-        /// The pool's status does not allow the request, such as resuming an active pool.
+        /// The pool's status does not allow the request; for example, an active pool cannot be resumed.
         PoolStatus = "POOL_STATUS", FailedPrecondition, AfterChange;
         /// The pool has awards or open rounds, so it cannot be retired.
         PoolOutstanding = "POOL_OUTSTANDING", FailedPrecondition, AfterChange;
@@ -374,9 +375,9 @@ reasons! {
         ArchiveUnavailable = "ARCHIVE_UNAVAILABLE", Unavailable, After(1_000);
         /// The archive is damaged or belongs to another log.
         ArchiveDamaged = "ARCHIVE_DAMAGED", DataLoss, AfterChange;
-        /// A base (digest of the state at a position) must be after the previous base. A confirmation must name the
-        /// position and digest of an unconfirmed base. Compute the digest again: docs/how-to/backup-and-restore.md,
-        /// "Take a base".
+        /// A base (digest of the state at a position) must be at a later position than the previous base. A
+        /// confirmation must name the position and digest of an unconfirmed base. Compute the digest again:
+        /// docs/how-to/backup-and-restore.md, "Take a base".
         BaseMismatch = "BASE_MISMATCH", FailedPrecondition, Never;
         /// A commit of the log could not be read.
         LogUnreadable = "LOG_UNREADABLE", DataLoss, Never;

@@ -1,7 +1,7 @@
 //! Copies all partitions of a log between folders and streams.
 //!
-//! The target's records must be the first records of the source, so an interrupted copy can be resumed. The source may
-//! be in use. Appended records are read back and compared.
+//! The target may already contain the source's first records, so an interrupted copy can be resumed. Appended records
+//! are read back and compared.
 
 use super::{
     location::{LogError, LogLocation},
