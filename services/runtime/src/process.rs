@@ -17,8 +17,8 @@ pub fn commit() -> &'static str {
     COMMIT.get().copied().unwrap_or("unknown")
 }
 
-/// Returns a name of the process: `host:port`, which survives a restart, or `host:process id` if the system chooses the
-/// port.
+/// Returns a name for the process: `host:port`, which a restart does not change, or `host:process id` if the system
+/// chooses the port.
 #[must_use]
 pub fn instance(listen: SocketAddr) -> String {
     let host = uname().nodename().to_string_lossy().into_owned();

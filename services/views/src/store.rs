@@ -90,8 +90,8 @@ impl Store {
         self.is_stopped.load(Ordering::Relaxed)
     }
 
-    /// Returns the checkpoints, newest first; usually one. After an interrupted commit, or if the catalogue is
-    /// outdated, the catalogue does not name the newest checkpoint.
+    /// Returns the checkpoints, newest first; usually there is only one. The catalogue may not name the newest one, for
+    /// example after an interrupted commit.
     #[must_use]
     pub fn checkpoints(&self) -> Vec<(Hash, Checkpoint)> {
         let mut found = vec![];

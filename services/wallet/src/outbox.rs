@@ -145,7 +145,7 @@ impl WalletOutbox {
     }
 
     /// Returns the lanes to serve next, except lanes in `at_work` and paused lanes. Reports of round ends use at most
-    /// half of the slots.
+    /// half of the call slots.
     fn next(&mut self, at_work: &BTreeSet<Sender>) -> Vec<Sender> {
         let settings = self.wallet.settings();
         let room = settings.credits_max.saturating_sub(at_work.len());

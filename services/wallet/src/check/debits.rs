@@ -15,7 +15,7 @@ pub(super) const CASES: [Case; 16] = cases![
     4 repeat_other_currency_refused: "A call that repeats an id with a different currency is refused.";
     5 repeat_other_player_refused: "A call that repeats an id with a different player is refused.";
     6 repeat_other_round_refused: "A call that repeats an id with a different round is refused.";
-    7 ten_concurrent_repeats_one_effect: "Each transaction takes effect once, no matter how often or when its id is sent.";
+    7 ten_concurrent_repeats_one_effect: "A transaction takes effect once, no matter how often or when its id is sent.";
     8 insufficient_funds_refused: "A debit beyond the balance is refused with INSUFFICIENT_FUNDS.";
     9 exact_balance_accepted: "A debit of the whole balance is applied.";
     10 unknown_player_refused: "A debit of an unknown player is refused.";
