@@ -5,7 +5,7 @@ use sha2::{Digest, Sha256};
 use std::{fs::File, io, io::Write, mem, path::Path};
 
 const GATHER: usize = 256 << 10;
-/// Maximum bytes between syncs, so that syncs of the log on the same disk are not delayed by more.
+/// Maximum bytes between syncs; more would delay syncs of the log on the same disk.
 const SYNC_EVERY: usize = 1 << 20;
 
 pub(crate) struct Output {

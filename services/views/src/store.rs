@@ -169,7 +169,7 @@ impl Store {
             let current = state.current.as_ref().map(|current| current.id);
             if catalogue.current.is_some_and(|(named, _)| current != Some(named)) {
                 tracing::warn!(
-                    "the catalogue of views names another checkpoint than the one loaded: correcting the catalogue"
+                    "the catalogue of views names a checkpoint other than the loaded one: correcting the catalogue"
                 );
             }
             state.catalogue = Some(catalogue);

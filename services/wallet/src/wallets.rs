@@ -174,7 +174,7 @@ impl OperatorWallet {
         &self.settings
     }
 
-    /// Fails with WALLET_BUSY if no slot is free, and with WALLET_UNAVAILABLE while the circuit is open.
+    /// Fails with WALLET_BUSY if no call slot is free, and with WALLET_UNAVAILABLE while the circuit is open.
     pub fn admit(&self) -> Result<OwnedSemaphorePermit, Refusal> {
         let left_ms = self.left_ms();
         if left_ms > 0 {

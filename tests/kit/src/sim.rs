@@ -86,7 +86,8 @@ impl SimDisk {
         self.0.lock().bytes_read
     }
 
-    /// Makes an operation, counted from 0, and all later operations fail. The first of them may take partial effect.
+    /// Makes the operation with this number (counted from 0) and all later operations fail. That operation may take
+    /// partial effect.
     pub fn stop_at(&self, operation: u64) {
         self.0.lock().stop_at = Some(operation);
     }

@@ -10,7 +10,8 @@ use std::sync::{
 };
 
 pub(super) const TOGETHER_MAX: usize = 64;
-/// Work units per scheduling round of an operator with the highest weight. Fewer units shorten the wait of the others.
+/// Work units that an operator with the highest weight has per scheduling round. Fewer units shorten the wait of other
+/// operators.
 const COMPETING_MAX: usize = 16;
 const COMPETE_MS: u64 = 1_000;
 

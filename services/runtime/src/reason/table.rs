@@ -253,7 +253,7 @@ reasons! {
         DebitOpen = "DEBIT_OPEN", Aborted, After(1_000);
         /// The bet was not made; the bet's debit is rolled back. Bet again with a new request id.
         DebitRolledBack = "DEBIT_ROLLED_BACK", FailedPrecondition, Never;
-        /// The player has the maximum number of credits that the wallet has not confirmed.
+        /// The number of the player's credits that the wallet has not confirmed is at its limit.
         DuesWaiting = "DUES_WAITING", Unavailable, After(1_000);
     }
     "Voids, changes and switches" {

@@ -67,8 +67,8 @@ impl Pruner {
         Ok(self.stores.split_first().map(|(first, others)| first.presence(others)))
     }
 
-    /// Moves the start of each partition's log up to at most its position in `before`, and removes the messages before
-    /// the start.
+    /// Moves the start of each partition's log forward, at most to its position in `before`, and removes the messages
+    /// before the start.
     pub fn prune(
         &mut self,
         before: &[Position],
