@@ -1,6 +1,6 @@
-//! Independent model of the jackpot pool, computed from the logs of all partitions. All bets are in EUR, so a hit wins the
-//! share of the pool that is coin value / 10 EUR. The stream of the pool in partition 0 defines the order of hits and bets
-//! (BW-16).
+//! Independent model of the jackpot pool, computed from the logs of all partitions. All bets are in EUR, so a hit wins
+//! the fraction (coin value / 10 EUR) of the pool. The stream of the pool in partition 0 defines the order of hits and
+//! bets (BW-16).
 
 use crate::commits;
 use motherlode_ledger::Ledgers;

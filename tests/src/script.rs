@@ -1,9 +1,8 @@
 //! Script for the dealer in tests. A request's metadata `motherlode-force` lists wishes, and the dealer tries client
-//! seeds until the step's outcome fulfils them. The sealed draw does not change, so rounds can be replayed and audited as
-//! usual.
+//! seeds until the step's outcome fulfils them. The sealed draw does not change, so rounds can be replayed and audited.
 //!
-//! A wish is a word such as `open`, or a word and a value (see [`figured`]). `, ` separates wishes, which
-//! the same step must fulfil.
+//! A wish is a word such as `open`, or a word and a value (see [`figured`]). Wishes are separated by `, `, and one step
+//! must fulfil all of them.
 
 use motherlode_ledger::Proposal;
 use motherlode_proto::round::v1::{Awaiting, Card, MarkKind, Outcome, SpinKind, SpinResult, prize::Kind as PrizeKind};
@@ -54,14 +53,15 @@ fn wanted(wish: &str) -> Result<Wanted<'_>, String> {
 
 /// Parses a wish with a value:
 ///
-/// - `spin KIND`: a window of this kind. `rows N`: a window with N rows. `times N`: a window with multiplier N. `features
-///   N`: at least N kinds of windows in the step.
-/// - `mark KIND` or `mark KIND=VALUE`: a mark on a cell; `marks N`: at least N marks on one window.
-/// - `win LINE`, `win WAYS`, `win SCATTER`: a win of this kind.
+/// - `spin KIND`: a window of the kind KIND. `rows N`: a window with N rows. `times N`: a window with multiplier N.
+///   `features N`: at least N kinds of windows in the step.
+/// - `mark KIND` or `mark KIND=VALUE`: a mark of the kind KIND (with this value) on a cell; `marks N`: a window with at
+///   least N marks.
+/// - `win LINE`, `win WAYS`, `win SCATTER`: a line win, ways win or scatter win.
 /// - `left N`: at least N free spins left; `more N`: a free spin that awards N further free spins.
-/// - `needs N`: a pick of N objects; `prize multiple`, `prize free-spins`: the bonus's prize.
-/// - `card NAME`: the card that is drawn.
-/// - `carries KEY=VALUE`: the step sets this value of the player's collection.
+/// - `needs N`: a pick of N objects; `prize multiple`, `prize free-spins`: a bonus with this prize.
+/// - `card NAME`: the drawn card is NAME.
+/// - `carries KEY=VALUE`: the step sets KEY to VALUE in the player's collection.
 fn figured<'a>(what: &str, figure: &'a str) -> Option<Wanted<'a>> {
     let number = || figure.parse::<u32>().ok();
     Some(match what {

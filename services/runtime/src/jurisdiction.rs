@@ -1,4 +1,4 @@
-//! Jurisdiction profiles, from the program and from the configuration, and their selection (PL-26).
+//! Built-in and configured jurisdiction profiles, and their selection (PL-26).
 //!
 //! ```toml
 //! [jurisdictions]

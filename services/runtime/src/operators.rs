@@ -67,13 +67,13 @@ impl Operators {
         self.of(operator)?.campaign_cap
     }
 
-    /// Whether new players use the operator's seamless wallet (PL-31).
+    /// Returns whether new players use the operator's seamless wallet (PL-31).
     #[must_use]
     pub fn is_seamless(&self, operator: &str) -> bool {
         self.of(operator).is_some_and(|settings| settings.is_seamless)
     }
 
-    /// Whether the operator may have a new player with this stream's id (PL-37).
+    /// Returns whether the operator accepts a new player with this stream's id (PL-37).
     #[must_use]
     pub fn allows_new(&self, stream: &StreamId) -> bool {
         let StreamId::Player { operator, player } = stream else { return true };

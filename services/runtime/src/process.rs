@@ -17,8 +17,8 @@ pub fn commit() -> &'static str {
     COMMIT.get().copied().unwrap_or("unknown")
 }
 
-/// Returns a name of the process: `host:port`, which survives a restart, or `host:process id` if the system chooses the
-/// port.
+/// Returns a name for the process: `host:port`, which a restart does not change, or `host:process id` if the system
+/// chooses the port.
 #[must_use]
 pub fn instance(listen: SocketAddr) -> String {
     let host = uname().nodename().to_string_lossy().into_owned();
@@ -53,8 +53,8 @@ fn limit_in(root: &Path, groups: &str) -> Option<u64> {
     limits.filter_map(|folder| fs::read_to_string(folder.join("memory.max")).ok()?.trim().parse().ok()).min()
 }
 
-/// Bytes per player of `players_in_memory`: twice a player's size, because surplus players stay in memory until their
-/// eviction.
+/// Memory reserved per player in `players_in_memory`: twice a player's size, because surplus players stay in memory
+/// until their eviction.
 const PLAYER_BYTES: u64 = 2 * 1024;
 const BASE_BYTES: u64 = 512 << 20;
 

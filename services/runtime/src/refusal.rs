@@ -13,7 +13,7 @@ pub const DOMAIN: &str = "motherlode";
 
 pub const EXCERPT: usize = 512;
 
-/// Escapes invisible characters, and truncates a long text and appends its length.
+/// Escapes invisible characters; truncates a long text and appends its original length.
 #[must_use]
 pub fn excerpt(text: &str) -> String {
     let mut shown = String::with_capacity(text.len().min(EXCERPT));

@@ -12,7 +12,6 @@ use std::collections::BTreeMap;
 pub struct ReloadedKeys {
     /// Changed keys, such as `operators.acme.weight`; an added or removed operator has the key `operators.acme`.
     pub keys: Vec<String>,
-    /// Operators whose seamless wallet was removed.
     pub removed_wallets: Vec<String>,
 }
 

@@ -9,19 +9,20 @@ pub struct Roles(u8);
 
 impl Roles {
     pub const NONE: Self = Self(0);
-    /// Calls for bets, choices, sessions and games.
+    /// Permits the calls for bets, choices, sessions and games.
     pub const PLAY: Self = Self(1);
-    /// Calls for accounts, deposits and withdrawals.
+    /// Permits the calls for accounts, deposits and withdrawals.
     pub const WALLET: Self = Self(2);
-    /// Voids, closes and reads rounds.
+    /// Permits voiding, closing and reading rounds.
     pub const SUPPORT: Self = Self(4);
-    /// Reads the operator's data.
+    /// Permits reading the operator's data.
     pub const AUDIT: Self = Self(8);
-    /// Changes the switches of the operator's players; for the platform also pools, rates and all other switches.
+    /// Permits changing the switches of the operator's players; for the platform, also pools, rates and all other
+    /// switches.
     pub const ADMIN: Self = Self(16);
     /// Spin process (PL-44): reads the log; proposes rounds, draws, sessions, campaigns and debits.
     pub const NODE_SPIN: Self = Self(32);
-    /// Jackpot process: reads the log; proposes commits of pools, and payments of awards.
+    /// Jackpot process: reads the log; proposes pool commits and award payments.
     pub const NODE_JACKPOT: Self = Self(64);
     /// `ledger` process: reads the log; proposes the commits of its services.
     pub const NODE_LEDGER: Self = Self(128);

@@ -15,7 +15,7 @@ pub fn of_system() -> Result<RootCertStore, String> {
     store(found.certs).ok_or_else(|| {
         let faults = faults();
         let because = if faults.is_empty() { String::new() } else { format!(": {faults}") };
-        format!("the system has no trusted root certificates{because}; name a file of root certificates with ca")
+        format!("the system has no trusted root certificates{because}; set ca to a file with root certificates")
     })
 }
 

@@ -44,7 +44,6 @@ static REGISTRY: OnceLock<Registry> = OnceLock::new();
 
 static REPLACE_FILTER: OnceLock<Box<dyn Fn(Targets) + Send + Sync>> = OnceLock::new();
 
-/// Guard that exports the remaining spans and metrics on drop.
 #[derive(Debug, Default)]
 #[must_use = "dropping the guard exports the last data"]
 pub struct Guard(Option<SdkTracerProvider>, Option<SdkMeterProvider>);
@@ -87,7 +86,7 @@ fn targets(filter: &str) -> Result<Targets, TelemetryError> {
     Ok(if is_asked { targets } else { targets.with_target("opentelemetry", LevelFilter::OFF) })
 }
 
-/// Starts the logs and exports. With an OTLP endpoint, needs a tokio runtime.
+/// Starts logging and exports. Requires a tokio runtime if an OTLP endpoint is configured.
 pub fn start(settings: &Telemetry, role: Role, instance: String) -> Result<Guard, TelemetryError> {
     let (filter, replaceable) = reload::Layer::new(filter(settings)?);
     let resource = resource(role, instance);

@@ -71,8 +71,8 @@ struct Asker {
 
 impl DirectCalls for Playing {
     fn answers(&self, path: &str) -> bool {
-        // If a ledger is a replica or its authority lacks a recent confirmation, the call uses the middleware stack, which
-        // waits for the current state.
+        // If a ledger is a replica, or its authority was not confirmed recently, the call uses the middleware stack,
+        // which waits for the current state.
         (path == SPIN || path == CHOOSE) && self.play.ledgers.is_current()
     }
 
@@ -151,8 +151,8 @@ impl Playing {
     }
 }
 
-/// Frames an answer as field 1, the only field of [`SpinResponse`](motherlode_proto::spin::v1::SpinResponse) and
-/// [`ChooseResponse`](motherlode_proto::spin::v1::ChooseResponse).
+/// Encodes a gRPC frame with a [`SpinResponse`](motherlode_proto::spin::v1::SpinResponse) or
+/// [`ChooseResponse`](motherlode_proto::spin::v1::ChooseResponse), whose only field (1) contains the answer.
 fn framed(played: &[u8]) -> Bytes {
     let length = key_len(1) + encoded_len_varint(played.len() as u64) + played.len();
     let mut framed = Vec::with_capacity(5 + length);

@@ -25,7 +25,7 @@ async fn watch_state(ledgers: &Ledgers, ledger: &Handle) {
     ledger.distrust(&finding);
 }
 
-/// Records a significant event if a player's state cannot be read. This player cannot play until the next start.
+/// Records a significant event if a player's state cannot be read. This player cannot play until the process restarts.
 async fn watch_players(ledgers: &Ledgers, ledger: &Handle) {
     let mut failure = ledger.unreadable_players();
     let failed = failure.wait_for(Option::is_some).await;
@@ -82,7 +82,7 @@ pub(crate) async fn commit_verified(ledger: &Handle) {
     }
     let (partition, to) = (ledger.partition(), ledger.durable());
     match ledger.append(proposal(&InternalRequest::LogVerified { to }, Event::LogVerified { to })).await {
-        Ok(_) => tracing::info!(partition, to, "the log was verified: it contains no damage"),
+        Ok(_) => tracing::info!(partition, to, "the log was verified and is not damaged"),
         Err(error) => tracing::error!(partition, %error, "failed to record that the log was verified"),
     }
 }

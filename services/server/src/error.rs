@@ -46,7 +46,7 @@ pub enum ServeError {
     DrawKeys(#[from] DrawKeysError),
     #[error("cannot open pool {pool}: {source}")]
     Pool { pool: Box<StreamId>, source: AppendError },
-    #[error("cannot bring the partitions up to date: {0}")]
+    #[error("cannot copy the pools, rates and switches to the partitions: {0}")]
     Behind(AppendError),
     #[error(transparent)]
     Config(#[from] ConfigError),

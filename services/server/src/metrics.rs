@@ -1,5 +1,5 @@
-//! Metrics for a collector. All values except durations are read at each export. Amounts of pools are floating-point
-//! numbers, only for graphs and alarms.
+//! Metrics for a collector. All values except durations are read at each export. Pool amounts are floating-point
+//! numbers, which suffice for graphs and alarms.
 
 use crate::{
     refused_starts,
@@ -116,7 +116,7 @@ impl Metrics {
             "Number of commits whose index entries are not yet on disk.",
             Handle::index_behind,
         );
-        log("motherlode.requests.bytes", "Memory of the idempotency table in bytes.", Handle::request_bytes);
+        log("motherlode.requests.bytes", "Memory used by the idempotency table in bytes.", Handle::request_bytes);
         log("motherlode.players.in_memory", "Number of players in memory.", Handle::players_in_memory);
         log(
             "motherlode.players.reloads",
@@ -128,7 +128,7 @@ impl Metrics {
         });
         let what = "Age of the oldest unfinished append; 0 if no append is in flight.";
         self.ages(meter, "motherlode.log.append_age", what, |ledger| Some(ledger.append_age()));
-        let what = "Age of the oldest record after the latest snapshot; 0 without such a record.";
+        let what = "Age of the oldest record after the latest snapshot; 0 if there is none.";
         self.ages(meter, "motherlode.snapshot.age", what, |ledger| ledger.age_after(ledger.snapshot()).ok());
         log("motherlode.switched_off", "Number of switches that are set and stop new rounds.", |ledger| {
             ledger.books(|books| books.switched_off().count() as u64)
@@ -189,8 +189,7 @@ impl Metrics {
             },
         );
         let observed = self.clone();
-        let what =
-            "Number of log records not yet sent to the slowest follower of this kind; 0 without such a follower.";
+        let what = "Number of log records not yet sent to the slowest follower of this kind; 0 if there is none.";
         gauge(meter, "motherlode.log.readers_behind", what, move |seen| {
             observed.ledgers(|ledgers| {
                 written(ledgers, &mut |ledger, partition| {
@@ -204,7 +203,7 @@ impl Metrics {
             });
         });
         let observed = self.clone();
-        let what = "Highest position sent to a copy of the whole log since startup; 0 without such a copy.";
+        let what = "Highest position sent to a copy of the whole log since startup; 0 if there is none.";
         gauge(meter, "motherlode.log.copied", what, move |seen| {
             observed.ledgers(|ledgers| {
                 written(ledgers, &mut |ledger, partition| seen.observe(ledger.copied(), &[partition]));
@@ -255,10 +254,14 @@ impl Metrics {
     fn proofs(&self, meter: &Meter) {
         type Read = fn(&Extent) -> Option<Position>;
         let figures: [(&'static str, &'static str, Read); 2] = [
-            ("motherlode.proofs.position", "Number of records in the last signed checkpoint.", |of| Some(of.signed)),
-            ("motherlode.proofs.cosigned", "Number of records in the last checkpoint cosigned by witnesses.", |of| {
-                of.cosigned
+            ("motherlode.proofs.position", "Number of log records covered by the last signed checkpoint.", |of| {
+                Some(of.signed)
             }),
+            (
+                "motherlode.proofs.cosigned",
+                "Number of log records covered by the last checkpoint that witnesses cosigned.",
+                |of| of.cosigned,
+            ),
         ];
         for (name, what, read) in figures {
             let observed = self.clone();

@@ -200,7 +200,7 @@ impl Reloader {
     }
 }
 
-/// Reloads on SIGHUP. Without this handler, SIGHUP would end the process.
+/// Reloads on SIGHUP.
 pub struct Reloads {
     source: Source,
     state: Mutex<State>,
@@ -246,7 +246,7 @@ impl Reloads {
         Some(reloader)
     }
 
-    /// From now on, reloads with `reloader`, beginning with a reload that was requested before.
+    /// Uses `reloader` for all later reloads, and for a reload that is already pending.
     pub fn serve(&self, reloader: Reloader) {
         let _ = reloader.source.set(Arc::clone(&self.source));
         self.state.lock().reloader = Some(reloader);

@@ -1,7 +1,8 @@
-//! Resolves rounds that players have abandoned (PL-03, ME-20), and finishes rounds that have an automatic step.
+//! Resolves rounds that players have abandoned (PL-03, ME-20), and continues rounds whose automatic finish was
+//! interrupted.
 //!
-//! Sweeps are stateless and idempotent. Each sweep reads all open rounds from the books. It serves the operators in turn,
-//! a few rounds each, oldest bets first.
+//! Sweeps are stateless and idempotent. Each sweep reads all open rounds from the books, and takes a few from each
+//! operator in turn, oldest bets first.
 
 use crate::{
     automatic::{AutomaticStep, next_step, step_request_id},

@@ -112,8 +112,8 @@ impl SpinApi {
         matches!(play, Play::Bet(bet) if self.wallets.for_stream(&bet.account.stream).is_some())
     }
 
-    /// Returns whether the log has no commit of the request. Call this before refusing a request, because a repeated
-    /// request must get its first answer.
+    /// Returns whether no commit of the request is in the log. Call this before refusing a request, because a repeated
+    /// request must get the original answer.
     pub(crate) fn is_new(&self, play: &Play) -> bool {
         let Named { stream, request_id, fingerprint, .. } = play.named();
         let ledger = self.ledgers.for_stream(stream);

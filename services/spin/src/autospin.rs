@@ -1,7 +1,7 @@
 //! Autospin: a series of rounds over one stream (BW-23, BW-25, PL-07).
 //!
 //! The spins' request ids derive from the series' request id, so a repeated request gets the same answers and continues
-//! after the last logged spin. If the reader disconnects, the series stops before its next spin.
+//! after the last logged spin. If the client disconnects, the series stops before its next spin.
 //!
 //! The totals of the series include a win that can still be gambled. The series collects this win just before its next
 //! spin; after the last spin, the player decides (BW-23).
@@ -349,7 +349,7 @@ fn finished_at_once(played: &Played) -> Result<Option<SeriesRound>, Refusal> {
     Ok(Some(SeriesRound { round: FinishedRound { bet, win: amount(&played.win), jackpot, feature }, waiting }))
 }
 
-/// Returns the step whose win can be collected. The series counts a round with such a step as finished.
+/// Returns the step whose win can be collected.
 fn collectable(round: &Round) -> Option<usize> {
     let waits = |step: &Step| step.outcome.as_ref().is_some_and(|outcome| outcome.awaiting() == Awaiting::Double);
     round.steps.iter().position(waits)

@@ -80,7 +80,7 @@ impl DrawnFor {
         }
         let sealed = match seal {
             [] => None,
-            seal => Some(seal.try_into().map_err(|_| Refusal::field("seal", "must be a seal, which has 32 bytes"))?),
+            seal => Some(seal.try_into().map_err(|_| Refusal::field("seal", "must be a seal of 32 bytes"))?),
         };
         Ok(Self { client_seed: client_seed.to_vec(), sealed })
     }

@@ -110,8 +110,8 @@ impl SpinApi {
         }
     }
 
-    /// Refuses a player whom the reservation does not cover, even if the player's account was opened later, so that a
-    /// repeated request has the same effect.
+    /// Refuses a player whom the reservation does not cover, even if the player's account was opened after the
+    /// reservation, so that a repeated request has the same effect as the first.
     fn not_reserved(
         &self,
         account: &AccountId,
@@ -157,7 +157,7 @@ impl SpinApi {
         })?
     }
 
-    /// Cost of a campaign's rounds for one player, without the operator's cap.
+    /// Returns the cost of a campaign for one player, without checking the operator's cap.
     pub(crate) async fn liability(&self, campaign: &Campaign) -> Result<wire::CampaignLiability, Refusal> {
         let rate = self.ledgers.home().books(|books| books.rate(campaign.currency));
         let rate =

@@ -1,9 +1,10 @@
-//! Finishes rounds by their game's rule after they were skipped (DM-21), closed by the operator (PL-20), or abandoned
-//! (PL-03, ME-20).
+//! Finishes rounds according to their game's rules after they were skipped (DM-21), closed by the operator (PL-20), or
+//! abandoned (PL-03, ME-20).
 //!
-//! Each step is a commit that states the reason for finishing. The first commit has the caller's request id; later commits
-//! have the request id `auto/<round>/<step>`. After a crash, a repeated request or a sweep can therefore continue the round
-//! without resolving a step twice. If a player's choice is logged first, the completer stops.
+//! Each step is a commit that states why the round is finished automatically. The first commit has the caller's request
+//! id; later commits have the request id `auto/<round>/<step>`. After a crash, a repeated request or a sweep can
+//! therefore continue the round without resolving a step twice. If a player's choice is logged first, the completer
+//! stops.
 
 use crate::{
     automatic::{AutomaticStep, next_step, step_request_id},

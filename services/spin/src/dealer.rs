@@ -22,9 +22,10 @@ pub const RENEW_EVERY: Duration = Duration::from_secs(600);
 
 pub type Resolve<'a> = &'a dyn Fn(&[u8]) -> Option<Proposal>;
 
-/// While a script is in use, the server's identity reports `test_build`.
+/// Selects client seeds in tests. With a script, `test_build` is set in the server's identity.
 pub trait Script: Send + Sync {
-    /// Returns a step's client seed; `None` selects the caller's. After an error, nothing is played.
+    /// Returns the client seed for a step; `None` selects the caller's seed. If this function fails, the step is not
+    /// played.
     fn client_seed(&self, metadata: &MetadataMap, resolve: Resolve<'_>) -> Result<Option<Vec<u8>>, Refusal>;
 }
 
@@ -236,8 +237,8 @@ impl From<Refusal> for Undecided {
 }
 
 fn seal_changed(seal: &Seal) -> Refusal {
-    let message =
-        "the request does not name the seal of the player's next draw: choose a new client seed and name that seal";
+    let message = "the request does not name the seal of the player's next draw: \
+                   retry with a new client seed and the seal in this refusal";
     Refusal::new(Reason::SealChanged, message).with("seal", hex(seal))
 }
 

@@ -264,7 +264,7 @@ fn carried(player: &PlayerState, game: &dyn Game, currency: Currency, bet: Minor
     }
 }
 
-/// Returns the event if the bet picks a new companion, and the number of the round's companion (0 in games without
+/// Returns an event if the bet picks a new companion, and the number of the round's companion (0 in games without
 /// companions). A companion must be picked before the first spin (BW-05).
 fn pick_companion(player: &PlayerState, bet: &Bet) -> Result<(Option<Event>, u32), Refusal> {
     if bet.game.info().companions.is_empty() {

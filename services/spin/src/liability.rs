@@ -1,6 +1,6 @@
 //! Cost of a campaign to its operator (PL-36, PL-43): the highest mean win and the highest possible win, including the
-//! gamble. Each is the maximum over all figures, such as collections, that a player can carry between rounds, because these
-//! figures can change after the grant.
+//! gamble. Each is the maximum over all progress, such as collections, that a player can carry between rounds, because
+//! this progress can change after the grant.
 
 use crate::{
     describe,

@@ -1,4 +1,5 @@
-//! Rules for a bet from its jurisdiction, operator and session (PL-08, PL-16, PL-26). These rules do not affect open rounds.
+//! Rules that a bet's jurisdiction, operator and session impose (PL-08, PL-16, PL-26). These rules do not affect open
+//! rounds.
 
 use crate::{
     bet::Bet,

@@ -1,4 +1,4 @@
-//! Answers from commits; a repeated request always gets the same answer (PL-11).
+//! Builds answers from commits, so a repeated request always gets the same answer (PL-11).
 
 use crate::{
     answer::{Answer, PlayedBytes},

@@ -1,9 +1,9 @@
 //! Bets paid from an operator's own wallet (PL-31).
 //!
 //! After the checks, the debit request is logged and the wallet called. A draw requires a confirmed debit, which the
-//! round's commit records. If the outcome of the call is unknown, nothing is drawn: either a repeated request repeats the
-//! transaction, or the [outbox](motherlode_wallet::WalletOutbox) rolls the debit back. The log accepts one commit per
-//! request, so only the bet or the rollback takes effect.
+//! round's commit records. If the outcome of the call is unknown, nothing is drawn: either a repeated request repeats
+//! the transaction, or the [outbox](motherlode_wallet::WalletOutbox) rolls the debit back. The log accepts one commit
+//! per request, so either the bet or the rollback takes effect, never both.
 
 use crate::{
     answer::PlayedBytes,
@@ -33,7 +33,7 @@ use tonic::{Code, metadata::MetadataMap};
 
 const WAIT_MAX: Duration = Duration::from_secs(10);
 
-/// Time between the end of the last call to the wallet and the caller's deadline.
+/// Minimum time between the end of the last call to the wallet and the caller's deadline.
 const MARGIN: Duration = Duration::from_millis(200);
 
 const PAUSE_MS: (u64, u64) = (20, 3200);
@@ -124,8 +124,8 @@ impl SpinApi {
         let rules = self.rules_for(bet);
         loop {
             let state = ledger.books_of(stream, |books: &Books| State::of_bet(books, bet))?;
-            // The state was copied before this check. A cancellation of the request in between causes a version conflict,
-            // so nothing is debited.
+            // If the request was cancelled after the state was copied, a version conflict follows, so nothing is
+            // debited.
             if let Some(logged) = ledger.find(stream, &bet.request_id, bet.fingerprint)? {
                 return Ok(Before::Ended(logged));
             }

@@ -1,8 +1,8 @@
-//! Sessions over gRPC, in the memory of one process, timed by the monotonic clock.
+//! Sessions over gRPC; one process keeps them in memory and times them with the monotonic clock.
 //!
-//! A session's opening, acknowledgements and end are logged with the player's limits for the day, so the limits also hold
-//! after a restart and in later sessions. A restart ends sessions, but games reserved after a lost connection stay
-//! reserved. If the KeepSession stream is dropped, the connection counts as lost.
+//! A session's opening, acknowledgements and end are logged with the player's limits for the day, so the limits also
+//! hold after a restart and in later sessions. A restart ends sessions, but a game reserved for a player after a lost
+//! connection stays reserved. If the KeepSession stream is dropped, the connection counts as lost.
 
 use crate::{
     api::SpinApi,

@@ -85,7 +85,7 @@ impl Turn {
 type Came = (Vec<PlayStreamRequest>, Result<(), Refusal>);
 
 impl Playing {
-    /// Once the stream's turn is over, returns `Pending` even if an answer is ready, so that other tasks run.
+    /// After a number of answers, returns `Pending` once even if another answer is ready, so that other tasks run.
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<StreamAnswer, Status>>> {
         let polled = if self.turn.is_over() { Poll::Pending } else { self.poll_in_turn(context) };
         if polled.is_pending() {

@@ -29,7 +29,7 @@ enum ColumnValues {
     Counts(Vec<i32>),
     /// Days since 1970-01-01.
     Days(Vec<i32>),
-    /// Times, without empty values, and each row's definition level: 1 with a time, 0 without.
+    /// The times that are present, and each row's definition level: 1 if the row has a time, 0 if not.
     Times(Vec<i64>, Vec<i16>),
 }
 

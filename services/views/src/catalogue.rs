@@ -1,8 +1,8 @@
 //! Catalogue, stored in sled: the current checkpoint and the pins.
 //!
 //! A checkpoint is committed when the catalogue names the checkpoint; older files are removed after that. An empty,
-//! outdated or unreadable catalogue is replaced, because the numbers in the checkpoint files show the newest checkpoint. A
-//! catalogue longer than [`BYTES_MAX`] is rewritten, because sled does not free space.
+//! outdated or unreadable catalogue is replaced, because the numbers in the checkpoint files show which checkpoint is
+//! the newest. A catalogue longer than [`BYTES_MAX`] is rewritten, because sled does not free space.
 //!
 //! | key | value |
 //! |---|---|
@@ -51,7 +51,7 @@ impl Catalogue {
     }
 
     fn try_open(folder: &Path) -> Result<Self, ViewError> {
-        // Opened in `catch_unwind`, because sled panics on some damaged files.
+        // sled panics on some damaged files.
         let opened = panic::catch_unwind(|| {
             let database = sled::Config::new().path(folder).cache_capacity(4 << 20).flush_every_ms(None).open()?;
             let current = database.get(CURRENT)?;
@@ -140,7 +140,7 @@ impl Catalogue {
         let (Ok(file), begun) = (file, Instant::now()) else { return };
         while let Err(TryLockError::WouldBlock) = file.try_lock_shared() {
             if begun.elapsed() > CLOSE_MAX {
-                tracing::warn!(folder = %self.folder.display(), "sled still locks the catalogue of views after 10 s: not waiting any longer");
+                tracing::warn!(folder = %self.folder.display(), "sled still holds the lock on the catalogue of views after 10 s; not waiting any longer");
                 return;
             }
             thread::sleep(Duration::from_millis(1));

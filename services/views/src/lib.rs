@@ -1,4 +1,4 @@
-//! Store of views, the state derived from a partition's log, in immutable files.
+//! Stores a partition's views (state derived from its log) in immutable files.
 //!
 //! ```text
 //! <folder>/

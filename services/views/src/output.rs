@@ -5,7 +5,7 @@ use sha2::{Digest, Sha256};
 use std::{fs::File, io, io::Write, mem, path::Path};
 
 const GATHER: usize = 256 << 10;
-/// Bytes between syncs: the maximum that a sync of the log on the same disk waits for.
+/// Maximum bytes between syncs; more would delay syncs of the log on the same disk.
 const SYNC_EVERY: usize = 1 << 20;
 
 pub(crate) struct Output {

@@ -4,7 +4,7 @@ use std::{ops::Range, sync::Arc};
 
 const MERGED: usize = 4;
 const TOGETHER_MAX: usize = 16;
-/// A run of at least `LEVEL_BYTES * MERGED^n` bytes has at least size level `n`.
+/// Size level `n` begins at `LEVEL_BYTES * MERGED^n` bytes.
 const LEVEL_BYTES: u64 = 1 << 20;
 
 #[derive(Debug, Clone)]
@@ -89,7 +89,7 @@ impl Run {
         Ok((cursor.advance()? && cursor.key() == key).then(|| cursor.value().to_vec()))
     }
 
-    /// Returns false only if no entry has this prefix. `hash` is the hash of the key's prefix in the filter.
+    /// Returns false only if no entry has this prefix.
     #[must_use]
     pub fn may_contain(&self, prefix: &[u8], hash: u64) -> bool {
         match &self.tables[..] {
@@ -124,8 +124,8 @@ impl Run {
     }
 }
 
-/// Returns the runs to merge. Starting with the lowest size level, counts the newest runs of at most this level; if
-/// there are more than three per level so far, they are merged.
+/// Returns the runs to merge. For each size level, from the lowest, considers the newest consecutive runs up to this
+/// level; the first group with more than three runs per level is merged.
 #[must_use]
 pub fn mergeable(runs: &[Run]) -> Option<Range<usize>> {
     // Runs before a gap in the positions are not merged until the gap is filled.

@@ -90,8 +90,8 @@ impl Store {
         self.is_stopped.load(Ordering::Relaxed)
     }
 
-    /// Returns the checkpoints, newest first; usually one. After an interrupted commit, or if the catalogue is outdated,
-    /// the catalogue does not name the newest checkpoint. Each checkpoint is correct for its log position.
+    /// Returns the checkpoints, newest first; usually there is only one. The catalogue may not name the newest one, for
+    /// example after an interrupted commit.
     #[must_use]
     pub fn checkpoints(&self) -> Vec<(Hash, Checkpoint)> {
         let mut found = vec![];
@@ -169,7 +169,7 @@ impl Store {
             let current = state.current.as_ref().map(|current| current.id);
             if catalogue.current.is_some_and(|(named, _)| current != Some(named)) {
                 tracing::warn!(
-                    "the catalogue of views names another checkpoint than the one loaded: correcting the catalogue"
+                    "the catalogue of views names a checkpoint other than the loaded one: correcting the catalogue"
                 );
             }
             state.catalogue = Some(catalogue);
@@ -252,8 +252,7 @@ impl Store {
         [self.checkpoints_folder(), self.tables()].map(|folder| folder.join(HEXLOWER.encode(id)))
     }
 
-    /// Adds the checkpoint of another store, whose tables were copied, to [`checkpoints`](Self::checkpoints) as the
-    /// newest.
+    /// Adds the checkpoint of another store, whose tables must already be copied, as the newest checkpoint.
     pub fn add(&self, checkpoint: &mut Checkpoint) -> Result<(), ViewError> {
         self.write(&mut self.state.lock(), checkpoint).map(drop)
     }

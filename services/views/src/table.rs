@@ -44,7 +44,7 @@ pub struct Keyspace {
     pub version: u32,
     /// Fixed sizes of keys and values in bytes, if any.
     pub widths: Option<(u16, u16)>,
-    /// Length of the key prefix in the filter, in bytes; 0 for no filter.
+    /// Length of the key prefix in the filter, in bytes; 0 if there is no filter.
     pub filtered: u16,
 }
 

@@ -166,11 +166,13 @@ fn contradiction(call: &Call, result: &wire::Result) -> Option<&'static str> {
     let poor = result.reason == "INSUFFICIENT_FUNDS" || result.reason_code() == ReasonCode::InsufficientFunds;
     match (result.outcome(), call) {
         (Outcome::Done | Outcome::DoneBefore, _) if reported < 0 => {
-            Some("the balance is below 0 after a confirmed call")
+            Some("the reported balance is negative after a confirmed call")
         }
-        (Outcome::Done, Call::Credit(_)) if reported < amount => Some("the balance is below the amount just credited"),
+        (Outcome::Done, Call::Credit(_)) if reported < amount => {
+            Some("the reported balance is below the amount just credited")
+        }
         (Outcome::Refused, Call::Debit(_)) if poor && reported >= amount => {
-            Some("the balance covers the bet, which was refused for insufficient funds")
+            Some("the bet was refused for insufficient funds, but the reported balance covers it")
         }
         _ => None,
     }

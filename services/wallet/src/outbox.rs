@@ -145,7 +145,7 @@ impl WalletOutbox {
     }
 
     /// Returns the lanes to serve next, except lanes in `at_work` and paused lanes. Reports of round ends use at most
-    /// half of the slots.
+    /// half of the call slots.
     fn next(&mut self, at_work: &BTreeSet<Sender>) -> Vec<Sender> {
         let settings = self.wallet.settings();
         let room = settings.credits_max.saturating_sub(at_work.len());
@@ -199,7 +199,8 @@ impl WalletOutbox {
         todo(&self.ledger, &self.wallet, &StreamId::player(self.wallet.operator(), player), *lane).is_some()
     }
 
-    /// Returns when the next pause or the open circuit ends; if there is neither, 2 * [`AGE_EVERY`] from now.
+    /// Returns the time at which the next pause or the open circuit ends; if there is neither, 2 * [`AGE_EVERY`] from
+    /// now.
     fn next_retry(&self) -> Instant {
         let now = Instant::now();
         let circuit =

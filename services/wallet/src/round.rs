@@ -119,8 +119,8 @@ impl<'a> Cause<'a> {
         }
     }
 
-    /// Returns the part of a voided round's win that the player keeps, which occurs only in logs of versions without
-    /// reversals.
+    /// Returns the part of a voided round's win that the player keeps; `None` except in logs of old versions, which had
+    /// no reversals.
     fn win_kept(&self, ledger: &Handle, logged: &Logged, number: u64) -> Result<Option<Minor>, FetchError> {
         let Some(void) = &self.void else { return Ok(None) };
         let win = match void.settled {
@@ -158,8 +158,8 @@ fn opening(ledger: &Handle, logged: &Arc<Logged>, cause: &Cause<'_>, number: u64
     }
 }
 
-/// Returns the operator's session of a round, and the position of the debit request or, if there is none, of the round's
-/// opening.
+/// Returns the operator's session for a round, and the position of the debit request or, if there is none, of the
+/// round's opening.
 fn asked(ledger: &Handle, stream: &StreamId, opening: &Logged) -> Result<(SmolStr, u64), FetchError> {
     let mut events = opening.commit.events.iter();
     let stated = events.find_map(|event| match event {

@@ -1,4 +1,4 @@
-//! Signatures of JSON calls. A signature authenticates the caller and the content, and prevents replays.
+//! Signatures of JSON calls.
 //!
 //! Six lines are signed, each ending with a line feed:
 //!

@@ -174,7 +174,7 @@ impl OperatorWallet {
         &self.settings
     }
 
-    /// Fails with WALLET_BUSY if no slot is free, and with WALLET_UNAVAILABLE while the circuit is open.
+    /// Fails with WALLET_BUSY if no call slot is free, and with WALLET_UNAVAILABLE while the circuit is open.
     pub fn admit(&self) -> Result<OwnedSemaphorePermit, Refusal> {
         let left_ms = self.left_ms();
         if left_ms > 0 {
@@ -221,8 +221,8 @@ impl OperatorWallet {
         self.under_way.lock().values().fold((0, 0), |(all, late), (players, overdue)| (all + players, late + overdue))
     }
 
-    /// Sends a debit. If the caller disconnects, the call still continues, in its slot, so that the circuit breaker counts
-    /// the result. Concurrent requests for one debit wait for the same call.
+    /// Sends a debit. If the caller disconnects, the call continues and keeps its slot, so that the circuit breaker
+    /// counts the result. Concurrent requests for one debit wait for the same call.
     pub async fn debit(self: &Arc<Self>, debit: &Call, place: &Arc<OwnedSemaphorePermit>, attempt: u32) -> Answer {
         let call = self
             .asked

@@ -154,7 +154,7 @@ impl Node {
                 assert!(!line.starts_with("-ERR"), "{line}");
             }
         };
-        // A cluster without a leader does not answer calls of the API.
+        // A cluster without a leader does not answer JetStream API calls.
         let until = Instant::now() + FORMING_MAX;
         loop {
             match ask() {

@@ -86,8 +86,8 @@ impl SimDisk {
         self.0.lock().bytes_read
     }
 
-    /// Stops the disk at an operation; operations are counted from 0. This operation, which may have a partial effect, and
-    /// all later operations fail.
+    /// Makes the operation with this number (counted from 0) and all later operations fail. That operation may take
+    /// partial effect.
     pub fn stop_at(&self, operation: u64) {
         self.0.lock().stop_at = Some(operation);
     }
@@ -104,8 +104,8 @@ impl SimDisk {
         self.0.lock().no_descriptors = none;
     }
 
-    /// Makes `percent` of the operations fail, completely or partly, as on a full disk, with too many open files, or on an
-    /// I/O error.
+    /// Makes `percent` % of the operations fail, completely or partly, as on a full disk, with too many open files, or
+    /// on an I/O error.
     pub fn set_faults(&self, percent: usize, seed: u64) {
         self.0.lock().faults = (percent > 0).then_some(Faults { percent, chance: Chance(seed) });
     }

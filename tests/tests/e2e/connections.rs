@@ -88,7 +88,7 @@ async fn uf_02_a_connection_without_calls_or_answers_to_pings_is_closed() {
     let data = tempfile::tempdir().unwrap();
     let idle = start(data.path(), |config| config.limits.connection_idle_ms_max = 200).await;
     let received = rest(open(&Target::plain(idle.address()), GREETING).await).await;
-    // A frame begins with 3 bytes of length and the type; GOAWAY is 7 (RFC 9113, 6.8).
+    // A frame begins with its length (3 bytes) and type (1 byte); GOAWAY has type 7 (RFC 9113, 6.8).
     let mut frames = &received[..];
     let mut types = vec![];
     while let [a, b, c, kind, rest @ ..] = frames {

@@ -1,5 +1,5 @@
-//! Random bets, hits, voids, suspensions, rates and restarts. An independent model of the pool's rules must give the same
-//! results (BW-11 to BW-19, PL-38).
+//! Tests random bets, hits, voids, suspensions, rate changes and restarts against an independent model of the pool's
+//! rules (BW-11 to BW-19, PL-38).
 
 use motherlode_ledger::{Handle, Options};
 use motherlode_proto::{

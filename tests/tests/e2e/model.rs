@@ -1,5 +1,5 @@
-//! Random operations. An independent model of a player's view must give the same results (PL-09, BW-11, DM-16, WF-12, PL-04,
-//! PL-17, PL-18).
+//! Tests random operations against an independent model of a player's view (PL-09, BW-11, DM-16, WF-12, PL-04, PL-17,
+//! PL-18).
 
 use motherlode_proto::{
     jackpot::v1::{ResumePoolRequest, SuspendPoolRequest},
@@ -76,7 +76,7 @@ impl Model {
         let coins = i128::from(stake.lines * stake.coins_per_line) * if stake.buy_feature { 70 } else { 1 };
         let micros = i64::try_from(stake.coin_value.parse::<CoinValue>().unwrap().0).unwrap();
         let bet = i64::try_from(coins * i128::from(micros) / 10_000).unwrap();
-        // Contribution of 0.5 % of the bet. A cent is 10^7 nano; the krona's rate is in units of 10^-4.
+        // Contribution of 0.5 % of the bet, in 1e-9 EUR. Rates are in units of 1e-4.
         let rate = if key.1 == "SEK" { self.krona } else { 10_000 };
         let free = !request.campaign_id.is_empty();
         let pays = game.name() == POOL && !self.suspended && !free && key.1 != PLAY;

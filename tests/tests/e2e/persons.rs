@@ -50,7 +50,7 @@ async fn is_in_log(client: &mut Client, id: &str) -> bool {
     !found.is_empty()
 }
 
-/// Makes each call that could log a new player, and returns its refusal.
+/// Makes each call that could log a new player, and returns the calls' refusals.
 async fn begin(client: &mut Client, player: &str) -> Vec<(&'static str, Status)> {
     let (named, game) = (account(player, EUR), motherlode_slots::latest("neptune").unwrap());
     let SpinRequest { stake, witch, game: bewitched, .. } = bet("", &named, "0.01");
@@ -153,7 +153,7 @@ fn open_of(status: &Status) -> String {
     info.metadata["open"].clone()
 }
 
-/// Returns the entries of the data folder with files that contain the text.
+/// Returns the data folder's top-level entries in which a file contains the text.
 fn places(data: &Path, text: &str) -> BTreeSet<String> {
     fn is_in(path: &Path, text: &[u8]) -> bool {
         match path.is_dir() {

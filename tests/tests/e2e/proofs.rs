@@ -182,8 +182,8 @@ fn forged(files: &[(Proof, VerifierKey)]) {
                 proof.checkpoint = proof.checkpoint.with(vec![signature]);
             }
         }
-        // Without the sealing records, a proof of the same round is valid, but states no seals. Replacing bytes
-        // by equal bytes of another record is no forgery.
+        // A modified proof is valid if it only lacks the sealing records (it then states no seals), or if bytes were
+        // replaced by identical bytes.
         if let Ok(proven) = verify(&proof, key, None)
             && !proven.draws.iter().any(|draw| matches!(draw, ShownDraw::NotShown(_)))
         {
@@ -243,7 +243,7 @@ async fn pl_06_a_proof_without_seals_is_short_and_older_ones_say_that_they_show_
         let short: Proof = proofs.get_round_proof(request).await.unwrap().into_inner().proof.parse().unwrap();
         let proven = verify(&short, &key, None).unwrap();
         assert!(proven.replayed.matches() && proven.draws == [ShownDraw::NotShown(sealed.name.number)]);
-        // Older versions of proofs contain whole records, with positions and the name of the round; the oldest contain no
+        // Proofs of older versions contain whole records, with positions and the round's name; the oldest contain no
         // seals.
         let mut older = full.clone();
         let mut extra = older_form(&full, round).0;

@@ -19,8 +19,8 @@ use std::{
 use tokio::{net::TcpListener, sync::watch};
 use tonic::{Request, Response, Status, Streaming, transport::Server, transport::server::TcpIncoming};
 
-/// The first connection breaks after the verdict on a proposal and before the proposal's record. Later connections send the
-/// record before the verdict.
+/// The first connection breaks after the verdict on a proposal was sent and before the proposal's record is sent. Later
+/// connections send the record first.
 struct Breaking {
     inner: LogApi,
     first: Arc<AtomicBool>,
@@ -101,7 +101,7 @@ async fn pl_11_a_verdict_whose_record_came_while_there_was_no_link_is_handed_on(
     let serving = tokio::spawn(server.serve_with_incoming_shutdown(TcpIncoming::from(listener), stop.requested()));
 
     let origin = Origin { targets, credentials: Credentials::default(), partitions: 1 };
-    // There is no limit, so that a lost answer makes the test hang until its timeout.
+    // Without a limit, a lost answer makes the test time out.
     let options = Options { answer_wait_max: None, ..Options::default() };
     let joined = join_all(&origin, [0], |_| data.path().join("b"), &options).await.unwrap();
     let [replica]: [Handle; 1] = joined.try_into().ok().unwrap();

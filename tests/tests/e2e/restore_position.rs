@@ -245,8 +245,8 @@ async fn pl_37_a_restore_to_a_position_killed_at_many_points_loses_nothing() {
     whole(&back);
     printed(&["audit", target]);
 
-    // The last steps of a restore are too short for a kill, so the test creates their state: only some partitions have the
-    // commit that records the restore.
+    // The last steps of a restore are too short to be interrupted by a kill, so the test creates the state in between:
+    // only some partitions have the commit that records the restore.
     let again = at.path().join("again");
     fs::create_dir_all(again.join("restoring")).unwrap();
     fs::rename(back.join("log"), again.join("restoring/log")).unwrap();

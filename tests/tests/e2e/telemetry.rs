@@ -76,7 +76,7 @@ fn seconds(metric: &Metric) -> Option<f64> {
     }
 }
 
-/// Returns a metric's name in Prometheus, by OpenTelemetry's "Prometheus and OpenMetrics compatibility".
+/// Returns a metric's name in Prometheus, according to OpenTelemetry's "Prometheus and OpenMetrics compatibility".
 pub fn prometheus(metric: &Metric) -> String {
     let name = metric.name.replace('.', "_");
     let unit = match metric.unit.as_str() {

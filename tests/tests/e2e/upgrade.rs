@@ -19,8 +19,8 @@ use std::{
     process::{Command, Output},
 };
 
-/// Golden logs of earlier versions, one record per line. Each log contains a round that awaits a guess. Each extension of
-/// the format adds a log; existing logs never change.
+/// Golden logs of earlier versions, one record per line. Each log contains a round that awaits a guess. If the format
+/// is extended, add a log; never change an existing log.
 pub const LOGS: [(&str, &[&str]); 5] = [
     // The first log with five games, before reports, voids and switches existed (git commit 6ba7d5f).
     ("five-games", &[include_str!("../../golden/five-games.hex")]),

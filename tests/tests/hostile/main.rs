@@ -4,7 +4,7 @@
 //! Attackers run with nice 19. The latency of honest rounds is measured from their scheduled starts. The tests must run
 //! one after another (`--test-threads=1`).
 //!
-//! - `MOTHERLODE_HOSTILE_SECONDS`: duration, 600 by default.
+//! - `MOTHERLODE_HOSTILE_SECONDS`: duration of the test in seconds, 600 by default.
 //! - `MOTHERLODE_HOSTILE_RATE`: honest rounds per second, 50 by default.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
@@ -39,7 +39,7 @@ const ALL: &str = r#"["play", "wallet", "support", "audit", "admin"]"#;
 
 /// Maximum ratio of the honest operator's p99 latency during an attack to its p99 latency before the attack.
 const SLOWER_MAX: u32 = 3;
-/// Rate limit and burst of each operator. Within the burst, the honest operator can open all accounts at once.
+/// Rate limit and burst of each operator.
 const CALLS_A_SECOND: u32 = 200;
 const CALLS_AT_ONCE: u32 = 1_000;
 const NICER: i32 = 19;

@@ -1,5 +1,5 @@
 //! One operator uses as many shared threads, log bytes and open rounds as possible. `MOTHERLODE_STRANGERS_SECONDS`:
-//! seconds of the attack, 60 by default.
+//! duration of the attack in seconds, 60 by default.
 
 use crate::{
     BYTES_MAX, PROGRAM,

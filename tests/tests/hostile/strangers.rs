@@ -1,6 +1,6 @@
 //! Attacks on the listeners: many open connections, and frames outside of calls.
 //!
-//! - `MOTHERLODE_STRANGERS_SECONDS`: seconds per attack, 60 by default.
+//! - `MOTHERLODE_STRANGERS_SECONDS`: duration of each attack in seconds, 60 by default.
 
 use crate::{
     ALL, PROGRAM,

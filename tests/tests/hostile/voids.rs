@@ -1,7 +1,7 @@
 //! Attacks by voids (PL-38): one operator voids rounds, some of them jackpot hits, as fast as possible while another
 //! operator plays.
 //!
-//! - `MOTHERLODE_VOIDS_SECONDS`: seconds of the attack, 60 by default.
+//! - `MOTHERLODE_VOIDS_SECONDS`: duration of the attack in seconds, 60 by default.
 
 use crate::{PROGRAM, asked, honest::Honest};
 use futures_util::future::join_all;

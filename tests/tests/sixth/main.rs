@@ -1,4 +1,4 @@
-//! Tests a sixth game, in a separate program because the test extends the list of games.
+//! Tests a game that is not in the product, in a separate program because the test extends the list of games.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 

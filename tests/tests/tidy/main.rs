@@ -1,4 +1,4 @@
-//! Rules that no compiler checks.
+//! Project rules that the compiler does not check.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 

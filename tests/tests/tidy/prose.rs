@@ -15,7 +15,8 @@ const KIND_FACTOR: f64 = 1.5;
 
 const KIND_WORDS: usize = 2_000;
 
-/// Name, pattern, ceiling per 10,000 words. `^` is the start of a paragraph, list item or table cell.
+/// Name, pattern, and maximum number of matches per 10,000 words. `^` is the start of a paragraph, list item or table
+/// cell.
 const PATTERNS: [(&str, &str, f64); 13] = [
     (
         "what-noun",

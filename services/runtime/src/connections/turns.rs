@@ -1,7 +1,7 @@
-//! Limits the work of competing operators per round of a thread.
+//! Limits each operator's work per scheduling round of a thread while operators compete.
 //!
-//! While several operators call, each operator has a number of work units per round of a thread
-//! ([`rounds`](super::rounds)). A unit is the poll of a task, or the start or answer of a call by its connection's
+//! While several operators make calls, each of them has a limited number of work units per scheduling round
+//! ([`rounds`](super::rounds)). A unit is one poll of a task, or the start or answer of a call in its connection's
 //! task.
 
 use std::sync::{
@@ -10,7 +10,8 @@ use std::sync::{
 };
 
 pub(super) const TOGETHER_MAX: usize = 64;
-/// Work units per round at the highest weight. The fewer units, the shorter the wait of competing operators.
+/// Work units that an operator with the highest weight has per scheduling round. Fewer units shorten the wait of other
+/// operators.
 const COMPETING_MAX: usize = 16;
 const COMPETE_MS: u64 = 1_000;
 
@@ -18,7 +19,7 @@ pub(super) struct Turns {
     weight_max: AtomicU32,
     unknown: Arc<Share>,
     latest: AtomicUsize,
-    /// End of the time in which operators count as competing, in milliseconds since the table's creation.
+    /// End of the period in which operators count as competing, in milliseconds since the table's creation.
     compete_until: AtomicU64,
 }
 

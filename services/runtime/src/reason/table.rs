@@ -46,7 +46,8 @@ macro_rules! reasons {
 
 reasons! {
     "Callers and their limits" {
-        /// The call has no credential. Send the header `authorization: Bearer <token>`; commands take `--token-file`.
+        /// The call has no credential. Send the header `authorization: Bearer <token>`, or pass `--token-file` to the
+        /// command.
         TokenMissing = "TOKEN_MISSING", Unauthenticated, AfterChange;
         /// The header `authorization` occurs more than once. Send it once.
         TokenAmbiguous = "TOKEN_AMBIGUOUS", Unauthenticated, AfterChange;
@@ -74,7 +75,7 @@ reasons! {
         BuffersFull = "BUFFERS_FULL", ResourceExhausted, After(1_000);
         /// The operator's queue of long reads is full. Make long reads one after another.
         ReadsBusy = "READS_BUSY", ResourceExhausted, After(200);
-        /// The number of the operator's open log streams is at its limit (`streams_max`). End one.
+        /// The number of the operator's open log streams is at its limit (`streams_max`). End one of them.
         FollowersMax = "FOLLOWERS_MAX", ResourceExhausted, AfterChange;
     }
     "Request format, deadline and id" {
@@ -111,7 +112,8 @@ reasons! {
         /// The log is on JetStream, or several processes write it, so the service stores no persons. Issue random player ids
         /// yourself.
         PersonsUnsupported = "PERSONS_UNSUPPORTED", Unimplemented, Never;
-        /// The number of the operator's persons (`persons_max`) or of operators with persons (`operators_max`) is at its limit.
+        /// The number of persons stored for the operator (`persons_max`) or of operators with stored persons
+        /// (`operators_max`) is at its limit.
         PersonsFull = "PERSONS_FULL", ResourceExhausted, AfterChange;
         /// The file of persons could not be read or written. The service's log names the file.
         PersonsUnavailable = "PERSONS_UNAVAILABLE", Unavailable, After(1_000);
@@ -151,7 +153,7 @@ reasons! {
         OperatorUnknown = "OPERATOR_UNKNOWN", NotFound, Never;
         /// The game does not offer this stake. GetGame returns the game's lines, coins and coin values.
         InvalidStake = "INVALID_STAKE", InvalidArgument, Never;
-        /// The rules version is superseded and accepts no new bets. Name the current version.
+        /// The rules version is superseded and accepts no new bets. Use the current version.
         RulesVersionSuperseded = "RULES_VERSION_SUPERSEDED", FailedPrecondition, AfterChange;
         /// A switch of the platform stops all new rounds.
         ServiceDisabled = "SERVICE_DISABLED", FailedPrecondition, AfterChange;
@@ -163,7 +165,7 @@ reasons! {
         VersionDisabled = "VERSION_DISABLED", FailedPrecondition, AfterChange;
         /// The player has an open round of the game (`round_id`). End the round with Choose, SkipRound or CloseRound.
         RoundInProgress = "ROUND_IN_PROGRESS", FailedPrecondition, AfterChange;
-        /// The number of the operator's open rounds in this partition is at its limit. Finish some.
+        /// The number of the operator's open rounds in this partition is at its limit. Finish some rounds.
         OpenRoundsFull = "OPEN_ROUNDS_FULL", ResourceExhausted, After(5_000);
         /// The player must pick a witch before the first spin.
         WitchNotPicked = "WITCH_NOT_PICKED", FailedPrecondition, AfterChange;
@@ -193,7 +195,7 @@ reasons! {
         AutoplayForbidden = "AUTOPLAY_FORBIDDEN", FailedPrecondition, Never;
         /// The bet exceeds the limit for a round (`limit_minor`).
         BetLimit = "BET_LIMIT", FailedPrecondition, AfterChange;
-        /// The bet could raise the player's loss of the day above the limit (`limit_minor`).
+        /// The bet could raise the player's daily loss above the limit (`limit_minor`).
         LossLimit = "LOSS_LIMIT", FailedPrecondition, AfterChange;
         /// The jurisdiction's minimum time since the start of the player's last round has not passed.
         RoundTooSoon = "ROUND_TOO_SOON", FailedPrecondition, After(1_000);
@@ -201,8 +203,8 @@ reasons! {
     "Sessions" {
         /// The jurisdiction or operator requires a session. Open a session with OpenSession.
         SessionRequired = "SESSION_REQUIRED", FailedPrecondition, AfterChange;
-        /// The player has an open session, or another KeepSession call keeps the session. Bet in the open session, or close
-        /// it.
+        /// The player already has an open session, or another KeepSession call is keeping the session open. Bet in the
+        /// open session, or close it.
         SessionInUse = "SESSION_IN_USE", FailedPrecondition, AfterChange;
         /// The player's session of this game lost its connection some seconds ago, and the game is still reserved for
         /// that session.
@@ -237,7 +239,7 @@ reasons! {
         CampaignTooLarge = "CAMPAIGN_TOO_LARGE", FailedPrecondition, Never;
         /// The operator's open campaigns could cost more than `campaign_liability_eur_max`.
         CampaignLiabilityAboveCap = "CAMPAIGN_LIABILITY_ABOVE_CAP", FailedPrecondition, AfterChange;
-        /// The campaign's terms are not allowed, such as an expiry in the past.
+        /// The campaign's terms are invalid; for example, its expiry is in the past.
         InvalidCampaign = "INVALID_CAMPAIGN", InvalidArgument, Never;
     }
     "Operators' own wallets" {
@@ -251,7 +253,7 @@ reasons! {
         DebitOpen = "DEBIT_OPEN", Aborted, After(1_000);
         /// The bet was not made; the bet's debit is rolled back. Bet again with a new request id.
         DebitRolledBack = "DEBIT_ROLLED_BACK", FailedPrecondition, Never;
-        /// The player has the maximum number of credits that the wallet has not confirmed.
+        /// The number of the player's credits that the wallet has not confirmed is at its limit.
         DuesWaiting = "DUES_WAITING", Unavailable, After(1_000);
     }
     "Voids, changes and switches" {
@@ -281,7 +283,7 @@ reasons! {
         PoolUnknown = "POOL_UNKNOWN", NotFound, AfterChange;
         /// The pool is already open.
         PoolExists = "POOL_EXISTS", AlreadyExists, Never;
-        /// The pool's status does not allow the request, such as resuming an active pool.
+        /// The pool's status does not allow the request; for example, an active pool cannot be resumed.
         PoolStatus = "POOL_STATUS", FailedPrecondition, AfterChange;
         /// The pool has awards or open rounds, so it cannot be retired.
         PoolOutstanding = "POOL_OUTSTANDING", FailedPrecondition, AfterChange;
@@ -373,9 +375,9 @@ reasons! {
         ArchiveUnavailable = "ARCHIVE_UNAVAILABLE", Unavailable, After(1_000);
         /// The archive is damaged or belongs to another log.
         ArchiveDamaged = "ARCHIVE_DAMAGED", DataLoss, AfterChange;
-        /// A base (digest of the state at a position) must be after the previous base. A confirmation must name the
-        /// position and digest of an unconfirmed base. Compute the digest again: docs/how-to/backup-and-restore.md,
-        /// "Take a base".
+        /// A base (digest of the state at a position) must be at a later position than the previous base. A
+        /// confirmation must name the position and digest of an unconfirmed base. Compute the digest again:
+        /// docs/how-to/backup-and-restore.md, "Take a base".
         BaseMismatch = "BASE_MISMATCH", FailedPrecondition, Never;
         /// A commit of the log could not be read.
         LogUnreadable = "LOG_UNREADABLE", DataLoss, Never;
@@ -385,7 +387,7 @@ reasons! {
         IndexUnreadable = "INDEX_UNREADABLE", Unavailable, After(1_000);
         /// This binary lacks the rules version of the round. Use a binary that has this version.
         ModelUnknown = "MODEL_UNKNOWN", Unimplemented, AfterChange;
-        /// The ledger's rules refuse the request for a reason without its own name; the message states the reason.
+        /// The ledger's rules refuse the request for a reason that is not in this list; the message states it.
         Refused = "REFUSED", FailedPrecondition, Never;
         /// A defect in the service. Report the defect with the request id and the time.
         Internal = "INTERNAL", Internal, Never;
@@ -414,7 +416,7 @@ reasons! {
         OutcomeDiffers = "OUTCOME_DIFFERS", PermissionDenied, Never;
         /// The step's draw was not sealed before the step.
         StepUnsealed = "STEP_UNSEALED", PermissionDenied, Never;
-        /// The next draw's seal does not follow from the draw keys.
+        /// The next draw's seal was not derived from the draw keys.
         SealForged = "SEAL_FORGED", PermissionDenied, Never;
         /// The event names a draw key unknown to the writer.
         DrawKeyUnknown = "DRAW_KEY_UNKNOWN", PermissionDenied, Never;

@@ -32,7 +32,8 @@ const BURST: u32 = 100;
 /// Time after which a call site may log one more line.
 const REFILL: Duration = Duration::from_secs(6);
 
-/// Limits the warnings and errors of each call site, and prefixes lines to the journal with their priority (sd-daemon(3)).
+/// Limits the warnings and errors of each call site, and prefixes lines sent to the journal with their priority
+/// (sd-daemon(3)).
 struct Lines<F> {
     inner: F,
     journal: bool,

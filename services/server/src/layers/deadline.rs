@@ -20,7 +20,7 @@ pub(crate) fn until(headers: &HeaderMap) -> Result<Option<Instant>, Refusal> {
     }
 }
 
-/// Parses `grpc-timeout`; a repeated header is malformed.
+/// Parses `grpc-timeout`; a repeated header counts as malformed.
 fn asked(headers: &HeaderMap) -> Result<Option<Duration>, Refusal> {
     let mut values = headers.get_all("grpc-timeout").iter();
     let Some(value) = values.next() else { return Ok(None) };

@@ -1,4 +1,4 @@
-//! Gives each refusal details (PL-12), counts it and logs it.
+//! Adds details to each refusal (PL-12), counts it and logs it.
 //!
 //! A status without details comes from the transport or the codec. If such a status is INTERNAL, the message could not be
 //! decoded, so INTERNAL is replaced with INVALID_ARGUMENT.

@@ -33,9 +33,9 @@ pub enum BackupError {
     Malformed(#[from] Malformed),
     #[error("the existing copy contains {}, but the service sends {}", whose(held), whose(sent))]
     Operator {
-        /// Operator whose records the copy contains; empty for all operators.
+        /// Operator whose records the copy contains; empty if it contains all operators' records.
         held: Box<str>,
-        /// Operator whose records were received; empty for all operators.
+        /// Operator whose records the service sends; empty if it sends all operators' records.
         sent: Box<str>,
     },
     #[error(

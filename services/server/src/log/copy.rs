@@ -1,7 +1,7 @@
 //! Copies all partitions of a log between folders and streams.
 //!
-//! The target's records must be the first records of the source, so an interrupted copy can be resumed. The source may
-//! be in use. Appended records are read back and compared.
+//! The target may already contain the source's first records, so an interrupted copy can be resumed. Appended records
+//! are read back and compared.
 
 use super::{
     location::{LogError, LogLocation},
@@ -65,8 +65,8 @@ pub fn copy_rest(
     copy_by(from, to, (Source::Rest, false, Position::MAX), stopped, copied)
 }
 
-/// Copies the missing records, up to the first damaged record; with `follow`, also newer records until `stopped`. `copied`
-/// counts records.
+/// Copies the missing records, up to the first damaged record. With `follow`, continues with new records until
+/// `stopped` is set. Counts the copied records in `copied`.
 pub fn copy(
     from: &LogLocation,
     to: &LogLocation,
@@ -213,7 +213,7 @@ impl Copying {
         }
     }
 
-    /// Reads the next records. If the source returns records and an error, the error follows in the next call.
+    /// Reads the next records. If the source returns records and an error, the next call returns the error.
     fn read(&mut self) -> Result<(), RecordsError> {
         if let Some(fault) = self.fault.take() {
             return Err(fault);
@@ -248,8 +248,8 @@ impl Copying {
     }
 }
 
-/// Returns the position of the partition 0 commit that the record copies; 0 if there is none, or if the record is
-/// malformed, which the audit reports.
+/// Returns the position in partition 0 of the commit that the record copies; 0 if it copies none or is malformed (the
+/// audit reports malformed records).
 #[must_use]
 pub fn home_position(record: &Record) -> Position {
     record::decode(&record.bytes).ok().and_then(|logged| logged.commit.copies()).unwrap_or_default()

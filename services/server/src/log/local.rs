@@ -14,7 +14,7 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// A folder, or a temporary copy of a log on JetStream.
+/// Log on this machine: a data folder, or a temporary copy of a log on JetStream.
 #[derive(Debug)]
 pub struct LocalLog {
     data: PathBuf,

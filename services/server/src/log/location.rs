@@ -97,8 +97,8 @@ impl LogLocation {
             .collect()
     }
 
-    /// Checks that the log contains the partitions `writes`, except after an interrupted creation. A folder may contain
-    /// only these partitions.
+    /// Checks that the log contains all partitions in `writes`, and that a folder contains no others. If the log's
+    /// creation was interrupted, partitions may be missing.
     pub fn check_partitions(&self, partitions: u32, writes: &BTreeSet<u32>) -> Result<(), LogError> {
         let found = self.partitions(partitions)?;
         let fits = match self {

@@ -38,7 +38,7 @@ impl Pruner {
         Ok(Self { config, options, replica, stores: vec![] })
     }
 
-    /// Reads the messages that the streams have when the call begins, because the log may grow without pause.
+    /// Reads each stream up to its end at the start of the call, because the log may grow continuously.
     pub fn catch_up(&mut self) -> Result<(), PruneError> {
         for partition in &mut self.replica.partitions {
             partition.find_last().map_err(CatchUpError::from)?;
@@ -67,7 +67,8 @@ impl Pruner {
         Ok(self.stores.split_first().map(|(first, others)| first.presence(others)))
     }
 
-    /// Sets each partition's start to its position in `before`, and removes older messages.
+    /// Moves the start of each partition's log forward, at most to its position in `before`, and removes the messages
+    /// before the start.
     pub fn prune(
         &mut self,
         before: &[Position],

@@ -38,8 +38,8 @@ impl Replica {
         Ok(Self { config: config.log_store(), lock: Some(lock), partitions })
     }
 
-    /// Takes over all partitions, unless another process has begun an epoch after `last_epochs`. On error, the replicas
-    /// continue.
+    /// Takes over all partitions, unless another process has begun a later epoch than `last_epochs`. After an error,
+    /// the replicas can still follow the log.
     pub(super) fn open(&mut self, last_epochs: &BTreeMap<u32, u64>) -> Result<(Stores, Option<Presence>), LogError> {
         // Partitions are opened from the last to the first, so that the process that opens the first partition has already
         // opened all others.

@@ -1,4 +1,4 @@
-//! After any crash or damage, startup must find the views of some position of its log, or none.
+//! After any crash or damage, startup must find the views as of some log position, or no views.
 
 use motherlode_views::{Checkpoint, Keyspace, KeyspaceTables, Run, Store, Writer};
 use std::{

@@ -9,13 +9,13 @@ use motherlode_proto::{
 };
 
 pub(super) const CASES: [Case; 16] = cases![
-    1 applied_once: "The call Debit debits or refuses a bet. DONE: this call applied the transaction.";
+    1 applied_once: "The Debit call debits a bet or refuses it. DONE: this call applied the transaction.";
     2 repeat_same_answer: "DONE_BEFORE: an earlier call with this id applied the transaction.";
     3 repeat_other_amount_refused: "A call that repeats an id with a different amount is refused.";
     4 repeat_other_currency_refused: "A call that repeats an id with a different currency is refused.";
     5 repeat_other_player_refused: "A call that repeats an id with a different player is refused.";
     6 repeat_other_round_refused: "A call that repeats an id with a different round is refused.";
-    7 ten_concurrent_repeats_one_effect: "Each transaction id has one effect, no matter how often or when it is sent.";
+    7 ten_concurrent_repeats_one_effect: "A transaction takes effect once, no matter how often or when its id is sent.";
     8 insufficient_funds_refused: "A debit beyond the balance is refused with INSUFFICIENT_FUNDS.";
     9 exact_balance_accepted: "A debit of the whole balance is applied.";
     10 unknown_player_refused: "A debit of an unknown player is refused.";

@@ -26,7 +26,7 @@ use std::time::Duration;
 #[derive(Debug, Clone, Default)]
 pub struct Options {
     pub cases: Vec<String>,
-    /// Time within which the tester restarts the wallet; zero skips this case.
+    /// Time within which the tester restarts the wallet; if zero, the restart case is skipped.
     pub restart_within: Duration,
 }
 

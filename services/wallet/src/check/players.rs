@@ -1,7 +1,7 @@
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// Players for a run, created by the operator. No other program may use these players during the run.
+/// Test players, created by the operator. No other program may use them during a run of the kit.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Players {

@@ -7,15 +7,15 @@ use crate::call::Call;
 use motherlode_proto::wallet::v1::{CreditKind, Outcome, ReasonCode};
 
 pub(super) const CASES: [Case; 11] = cases![
-    17 after_debit_restores: "The call Rollback names a debit by its id and undoes it if it was applied.";
-    18 repeat_one_effect: "A repeated rollback has one effect.";
+    17 after_debit_restores: "The Rollback call names a debit by its id and undoes it if it was applied.";
+    18 repeat_one_effect: "A repeated rollback takes effect once.";
     19 before_debit_tombstones: "If the debit is unknown, the wallet stores its id as rolled back.";
     20 late_debit_after_tombstone_refused: "A Debit after its rollback is refused with the reason ROLLED_BACK.";
     21 of_unknown_debit_accepted: "A rollback is never refused.";
     22 concurrent_with_debit: "After a debit and its rollback, in any order, the debit has no effect.";
     23 after_refused_debit_moves_nothing: "The rollback of a refused debit moves no money.";
     24 after_session_end: "Rollbacks are accepted after their session has expired.";
-    25 ten_concurrent_one_effect: "Concurrent rollbacks of a debit have one effect.";
+    25 ten_concurrent_one_effect: "Concurrent rollbacks of a debit take effect once.";
     26 wrong_player_refused: "A rollback that names another player than its debit has no effect.";
     27 after_credit_refused_and_alarmed: "A rollback of a round that was paid or closed has no effect.";
 ];

@@ -5,8 +5,8 @@ use super::{
 use motherlode_proto::wallet::v1::CreditKind;
 
 pub(super) const CASES: [Case; 6] = cases![
-    39 close_lost_round: "CloseRound reports the end of a round if no credit reports it. It moves no money.";
-    40 close_repeat: "A repeated CloseRound has one effect.";
+    39 close_lost_round: "CloseRound reports a round's end that no credit has reported, and moves no money.";
+    40 close_repeat: "A repeated CloseRound takes effect once.";
     41 close_before_credit_arrives: "The report of a round's end may arrive before a credit of another round.";
     42 free_round_open_and_win: "OpenFreeRound opens a free round and moves no money.";
     43 free_round_lost: "CloseRound also reports the end of a free round that won nothing.";

@@ -21,7 +21,7 @@ use tonic_prost::ProstCodec;
 
 pub(super) const CASES: [Case; 10] = cases![
     45 late_answer_after_client_timeout: "A late answer means an unknown outcome, and the call is retried.";
-    46 connection_cut_before_answer: "A call without an answer is retried with the same id and has one effect.";
+    46 connection_cut_before_answer: "A call without an answer is retried with the same id and takes effect once.";
     47 wallet_restart_keeps_ids: "The wallet stores each id with its content and its answer.";
     48 unknown_field_ignored: "Messages can get new fields; a wallet ignores fields that it does not know.";
     49 bad_signature_401_and_no_effect: "A request with a bad signature or token is refused and has no effect.";
@@ -190,7 +190,7 @@ async fn bad_signature_401_and_no_effect(kit: &mut Kit) -> Result<(), Skip> {
         let body = body_of(&dearer)?;
         Ok(request.map(|_| Full::new(body)))
     });
-    expect_401(kit, "a debit with the signature of a different body", request).await;
+    expect_401(kit, "a debit with the signature of another request's body", request).await;
     kit.expect_moved(before, 0).await;
     Ok(())
 }
@@ -244,7 +244,7 @@ async fn replayed_nonce_401(kit: &mut Kit) -> Result<(), Skip> {
         kit.moved -= 100;
         kit.opened += 1;
     }
-    expect_401(kit, "a second sending of the same signed request", again).await;
+    expect_401(kit, "the same signed request, sent a second time", again).await;
     kit.expect(&debit, Want::DoneBefore).await;
     kit.expect_moved(before, -100).await;
     Ok(())

@@ -24,7 +24,7 @@ pub enum Plant {
     /// Fault: between a call's check and its effect, another call may take effect.
     Races,
     Overdraws,
-    /// Fault: amounts are rounded to 24 bits.
+    /// Fault: amounts are rounded to 24 significant bits.
     Rounds,
     RestoresTwice,
     NoTombstone,

@@ -1,5 +1,5 @@
 //! Logs with the events that no golden log has. Each log ends with pending work, so that no part of the state is empty.
-//! Existing logs never change; new events go into new logs.
+//! Never change an existing log; add new events in new logs.
 
 use super::{
     Log,

@@ -39,8 +39,8 @@ use tonic_types::StatusExt;
 
 const ROLES: [&str; 6] = ["play", "wallet", "support", "audit", "admin", "node"];
 
-/// Tokens of the operator `third`, and the operators that requests with these tokens name. The credential of `third` also
-/// serves `other`.
+/// Names for the token of the operator `third`, each with the operator named in the request. The token may also be used
+/// for `other`, but not for `acme`.
 const SERVES: [(&str, &str); 2] = [("third for other", "other"), ("third for acme", "acme")];
 
 const REQUEST: &str = "good-";
@@ -85,7 +85,7 @@ impl Service {
         Self { server, connections, face, is_on_stream: config.store.url.is_some(), _data: data }
     }
 
-    /// Returns whether the call needs a log in files, and the test's log is in a stream.
+    /// Returns whether the call needs a log in files but the test's log is in a stream.
     fn lacks(&self, path: &str) -> bool {
         self.is_on_stream && ["IssuePlayerId", "ErasePerson"].iter().any(|call| path.ends_with(call))
     }

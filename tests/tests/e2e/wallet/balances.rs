@@ -215,8 +215,7 @@ async fn balances_of(partitions: u32) {
     assert_eq!((by_player(&found["acme"]), by_player(&found["other"])), (by_player(&acme), by_player(&other)));
 }
 
-/// Returns commits without `due_after`, as older versions wrote them, and the hashes of their records, which contain
-/// `due_after`.
+/// Returns the commits without `due_after`, as older versions wrote them, each with the hash of its original record.
 fn of_old(config: &Config) -> Vec<(Logged, Hash)> {
     let old = |(logged, hash)| (Logged { due_after: vec![], ..logged }, hash);
     logged(config).into_iter().map(old).collect()

@@ -50,7 +50,8 @@ impl World {
         [Self::start().await, Self::start_json().await]
     }
 
-    /// Starts a service with the settings `of_wallet`, after replacing `KEY_FILE` by the path of the signing key.
+    /// Starts a service with the wallet settings `of_wallet`, in which `KEY_FILE` is replaced by the signing key's
+    /// path.
     pub async fn with(wallet: Wallet, of_wallet: &str) -> Self {
         Self::new(wallet, of_wallet, |config| config).await
     }

@@ -136,7 +136,7 @@ pub const MISTAKES: &[Mistake] = &[
     ("log verify nowhere", 2, ["nowhere", "no log there", NO_LOG]),
     ("log verify no-segment", 2, ["no-segment", "no log there", NO_LOG]),
     ("log verify file-for-log", 2, ["file-for-log/log", "Not a directory", NO_LOG]),
-    ("log tail stopped --partition 7", 2, ["stopped", "no log there of partition 7", NO_LOG]),
+    ("log tail stopped --partition 7", 2, ["stopped", "no log of partition 7 there", NO_LOG]),
     ("log show stopped 99", 2, ["stopped has no record at position 99", "from 1 to", "the end of partition 0"]),
     ("log show stopped x", 2, ["'x' for '<POSITION>'", "must be a whole number", HELP]),
     ("replay nowhere demo/alice/1", 2, ["nowhere", "no such folder", NO_LOG]),
