@@ -63,7 +63,7 @@ pub(crate) struct Partition {
     growing: Mutex<Growing>,
     /// Size of the tree, readable while the tree grows.
     grown: AtomicU64,
-    /// Set at shutdown; work that can wait is then left to the next start.
+    /// Whether the process is shutting down; work that can wait is then left to the next start.
     ending: AtomicBool,
     mark_failed: AtomicBool,
     published: watch::Sender<Published>,
@@ -83,7 +83,7 @@ pub struct Proofs(Arc<[Arc<Partition>]>);
 impl Proofs {
     /// Opens the trees. The caller must open the trees before the first append, so that a log that contradicts its
     /// checkpoint stays unchanged. Each checkpoint also updates the mark file, which records the log's end (PL-40). A
-    /// damaged checkpoint is renamed to `checkpoint.damaged`; a new one is signed after the tree is rebuilt.
+    /// damaged checkpoint file is renamed to `checkpoint.damaged`; a new one is signed after the tree is rebuilt.
     pub fn open<'a>(
         config: &Config,
         ledgers: impl IntoIterator<Item = &'a Handle>,

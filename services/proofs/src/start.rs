@@ -54,7 +54,7 @@ fn is_of_snapshot(
     }
 }
 
-/// Verifies the records after the checkpoint, unless opening verified them.
+/// Verifies the records after the checkpoint, unless they were verified when the log was opened.
 fn verify_past(ledger: &Handle, size: Position, head: Hash, unread: Position) -> Result<(), GrowError> {
     let (partition, to) = (ledger.partition(), (unread + 1).min(ledger.durable()));
     if unread <= size {

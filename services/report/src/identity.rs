@@ -134,7 +134,7 @@ impl SelfCheck {
                 }
                 Ok(false) => {}
                 Err(error) => {
-                    tracing::error!(%error, finding, rounds, rtp, band, "failed to record a game's return outside its band")
+                    tracing::error!(%error, finding, rounds, rtp, band, "failed to record that a game's return is outside its statistical band")
                 }
             }
         }

@@ -134,9 +134,9 @@ fn voided(looks: &[Look], operator: &str) -> Result<Option<BTreeSet<String>>, Un
 
 struct Partition {
     ledger: Handle,
-    /// Last unread record.
+    /// Position of the latest record that is still to be read.
     next: u64,
-    /// Time of the oldest read record.
+    /// Time of the oldest record that was read.
     reached_ms: i64,
 }
 
@@ -187,7 +187,7 @@ impl Partition {
     }
 }
 
-/// Binary search, because a partition's times never decrease.
+/// Returns the position of the last record before `end_ms`, found by binary search; a partition's times never decrease.
 fn last_before(ledger: &Handle, end_ms: i64) -> Result<u64, FetchError> {
     let (mut low, mut high) = (ledger.first().saturating_sub(1), ledger.durable());
     if end_ms == i64::MAX {
@@ -238,7 +238,7 @@ fn has(round: &Round, wanted: &RoundFilter) -> bool {
     win >= wanted.win_min && (wanted.state == RoundState::Unspecified || round.state() == wanted.state)
 }
 
-/// Reads from the partition whose unread records may be the latest.
+/// Reads, at each step, from the partition whose unread records may be the latest.
 fn page(mut partitions: Vec<Partition>, wanted: &RoundFilter) -> Result<Page, FetchError> {
     let stretch = (STRETCH / partitions.len().max(1) as u64).max(STRETCH_MIN);
     let (mut page, mut bets, mut looked, mut lookups) = (Page::default(), Vec::<Bet>::new(), 0, 0);

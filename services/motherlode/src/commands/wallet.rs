@@ -49,7 +49,7 @@ struct Check {
     /// File with the bearer token, gRPC only.
     #[arg(long, value_name = "FILE", conflicts_with = "signing_key_file")]
     token_file: Option<PathBuf>,
-    /// Root certificate for https, PEM; default: the system's.
+    /// Root certificate for https, in PEM; default: the system's root certificates.
     #[arg(long, value_name = "FILE")]
     ca: Option<PathBuf>,
     /// Timeout of a call in milliseconds.
