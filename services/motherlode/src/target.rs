@@ -9,8 +9,8 @@ const TOKEN_VARIABLE: &str = "MOTHERLODE_TOKEN";
 
 const PROBE_MAX: Duration = Duration::from_secs(3);
 const NO_GRPC: &str = "`serve` prints the address of its gRPC services after the words `motherlode listens on`; the \
-     console listens on a different port. A service with TLS needs \
-https://";
+     console listens on a different port. For a service with TLS, use \
+     https://";
 
 #[derive(Debug, Clone, clap::Args)]
 pub struct Target {
@@ -23,7 +23,7 @@ pub struct Target {
     /// Root certificate that signed the service's certificate (PEM); default: the system's roots.
     #[arg(long, value_name = "FILE")]
     ca: Option<PathBuf>,
-    /// Client certificate (PEM), if it identifies the caller.
+    /// Client certificate (PEM) that identifies the caller.
     #[arg(long, value_name = "FILE", requires = "key")]
     cert: Option<PathBuf>,
     /// Private key of the client certificate (PEM).

@@ -9,9 +9,9 @@
 //! * **Too low**: wins are not negative, so the lower tail of their sum has the same bound as a normal distribution whose
 //!   variance is the second moment (Maurer 2003).
 //!
-//! The bounds hold even if players choose stakes depending on earlier wins. The variance of a row is the sum of `w^2
-//! sigma^2`. Variances are divided into ranges; range `k` ends at `1.25^k`. One bound holds for all checks in a range,
-//! and the false-alarm probabilities of all ranges add up to [`FALSE_ALARM`].
+//! The bounds hold even if players choose stakes depending on earlier wins. The variance of a row is the sum of
+//! `w^2 sigma^2`. The variances are divided into ranges; range `k` ends at `1.25^k`. One bound holds for all checks in
+//! a range, and the false-alarm probabilities of all ranges add up to [`FALSE_ALARM`].
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

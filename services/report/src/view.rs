@@ -3,7 +3,7 @@
 //!
 //! | keyspace | key | value |
 //! |---|---|---|
-//! | figures | `all` | all thresholds and figures, encoded in [postcard's wire format](https://postcard.jamesmunns.com/wire-format) |
+//! | figures | `all` | the thresholds and figures, in [postcard's format](https://postcard.jamesmunns.com/wire-format) |
 //! | events | event number (8 bytes), contiguous from 0 | `SignificantEvent` |
 //!
 //! Figures are computed again from the log if they are damaged, or if their [version](FIGURES_VERSION) or thresholds

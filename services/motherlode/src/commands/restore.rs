@@ -29,13 +29,13 @@ use undone::Undone;
 
 /// Restores a log from an archive, or verifies the archive. If the command is stopped, the next run continues.
 ///
-/// A log restored to an earlier position is another log with another origin. The records after the position are undone.
+/// A log restored to an earlier position is a new log with its own origin; the records after this position are undone.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
     /// Archive: a folder, or s3://BUCKET/PREFIX, as in `motherlode archive`.
     #[arg(long, value_name = "PLACE")]
     from: String,
-    /// Data folder without a log.
+    /// Data folder to restore the log to; it must not contain a log yet.
     #[arg(long, value_name = "FOLDER", required_unless_present = "check")]
     to: Option<PathBuf>,
     /// Only verify the archive.
@@ -44,8 +44,8 @@ pub struct Args {
     /// Public key of the log, to verify the signatures of the archived checkpoints.
     #[arg(long, value_name = "KEY")]
     key: Option<VerifierKey>,
-    /// Restore partition 0 to this position, and the following partitions to the following positions. A partition
-    /// without a position keeps the records that refer to no later record of partition 0.
+    /// Restore partition 0 to the first position, partition 1 to the second, and so on. A partition without a position
+    /// is cut before its first record that refers to an omitted record of partition 0.
     #[arg(long, value_name = "N,...", value_delimiter = ',', conflicts_with_all = ["check", "time"])]
     position: Vec<Position>,
     /// Restore the records up to this time, such as 2026-11-28T09:00:00Z.
@@ -107,8 +107,8 @@ fn key(args: &Args, partition: u32) -> Result<Option<VerifierKey>, Failure> {
     args.key.as_ref().map(|key| of_partition(key, partition)).transpose().map_err(Failure::unusable)
 }
 
-/// Restores partition 0 last. The archive may grow during the restore, and the other partitions may refer only to
-/// restored records of partition 0.
+/// Restores partition 0 last, because the archive may grow during the restore and the other partitions may refer only
+/// to restored records of partition 0.
 async fn all(
     args: &Args,
     archive: &Archive,
@@ -197,7 +197,7 @@ async fn begin(
 struct Target {
     data: PathBuf,
     location: LogLocation,
-    /// Number that names a restore to an earlier position; 0 for a restore of the whole log.
+    /// Number that identifies a restore to an earlier position; 0 for a restore of the whole log.
     number: u64,
 }
 
@@ -247,8 +247,8 @@ impl Target {
     }
 }
 
-/// Returns the number of an unfinished restore with the same request, else a random number, so that two restores from
-/// one archive are different logs. Removes an unfinished restore with another request.
+/// Returns the number of an unfinished restore with the same request, otherwise a random number, so that two restores
+/// of one archive are different logs. Removes an unfinished restore with a different request.
 fn numbered(restoring: &Path, request: Option<String>) -> io::Result<u64> {
     let path = restoring.join("request");
     let known = match fs::read_to_string(&path) {

@@ -27,10 +27,10 @@ pub struct Args {
     /// Folder of the log and its index. Default ./data.
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
-    /// Keep the log on JetStream: nats://host:port,host:port,... The index stays in the data folder.
+    /// Keep the log on the NATS JetStream servers nats://host:port,host:port,... The index stays in the data folder.
     #[arg(long, value_name = "URL")]
     store: Option<String>,
-    /// Partitions of the log, 1 to 64; fixed when the log is created. Default 1.
+    /// Number of partitions, 1 to 64; fixed when the log is created. Default 1.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
     partitions: Option<u32>,
     /// Role of this process: all, ledger, spin, jackpot or console. Default all.
@@ -60,15 +60,15 @@ pub struct Args {
     /// Serve no console.
     #[arg(long)]
     no_console: bool,
-    /// Accept a loss of acknowledged records, as after a restore from a backup. Unused seals are revoked, and the log
-    /// records the loss.
+    /// Start even if acknowledged records were lost, as after a restore from a backup. Unused seals are revoked, and
+    /// the log records the loss.
     #[arg(long)]
     restored: bool,
-    /// Accept the loss of draw keys that the log names. Unused draws are sealed again with new keys, and open rounds whose
-    /// draws were sealed with a lost key can only be voided.
+    /// Start even if draw keys that the log names were lost. Unused draws are sealed again with new keys, and open
+    /// rounds whose draws were sealed with a lost key can only be voided.
     #[arg(long)]
     draw_keys_lost: bool,
-    /// Sign with the configured or a new key although another key has signed the log before. Verifiers then treat it as
+    /// Sign with the configured key or a new key, even if another key has signed the log. Verifiers then treat it as
     /// another log.
     #[arg(long)]
     new_log_key: bool,

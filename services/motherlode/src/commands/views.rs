@@ -8,10 +8,10 @@ use std::path::PathBuf;
 
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
-    /// Data folder of `serve`, whose service may run.
+    /// Data folder of `serve`, which may be running.
     #[arg(value_name = "FOLDER")]
     data: PathBuf,
-    /// Folder for the views, in which a folder `index` is created or continued.
+    /// Folder to write the views to; its subfolder `index` is created or updated.
     #[arg(long, value_name = "FOLDER")]
     to: PathBuf,
 }

@@ -15,7 +15,7 @@ pub struct Args {
     /// Address to listen on; port 0 lets the system choose.
     #[arg(long, value_name = "ADDRESS", value_parser = address, default_value = "127.0.0.1:50061")]
     listen: SocketAddr,
-    /// Key of the witness, from `key new --witness`.
+    /// Key file of the witness, created by `key new --witness`.
     #[arg(long, value_name = "FILE")]
     key: PathBuf,
     /// Public key of a log; a log has one key per partition, so this option can be repeated.
