@@ -24,7 +24,7 @@ pub const MEDIA_TYPE: &str = "text/html; charset=utf-8";
 pub struct Section {
     pub title: String,
     pub drawing: String,
-    /// Pictures of the section's reel windows. In the bet's section, this field contains the drawings of all symbols.
+    /// Drawings of the section's reel windows; in the bet's section, of all symbols.
     pub picture: Markup,
     pub facts: Vec<(&'static str, String)>,
 }
@@ -42,7 +42,8 @@ pub fn sections(round: &Round, colour: bool) -> Vec<Section> {
     sections_with(round, colour, &|_, _| None)
 }
 
-/// Returns the sections of a page whose small windows are links. `opens` maps a 0-based step and window to the link.
+/// Returns the sections of a page in which each small window is a link. `opens` returns the link of a step's window;
+/// both are numbered from 0.
 #[must_use]
 pub fn linked(round: &Round, opens: &dyn Fn(usize, usize) -> Option<String>) -> Vec<Section> {
     sections_with(round, false, opens)

@@ -82,8 +82,8 @@ pub struct Proofs(Arc<[Arc<Partition>]>);
 
 impl Proofs {
     /// Opens the trees. The caller must open the trees before the first append, so that a log that contradicts its
-    /// checkpoint stays unchanged. Each checkpoint also updates the mark file, which records the log's end (PL-40). A
-    /// damaged checkpoint file is renamed to `checkpoint.damaged`; a new one is signed after the tree is rebuilt.
+    /// checkpoint stays unchanged. A damaged checkpoint file is renamed to `checkpoint.damaged`; a new one is signed
+    /// after the tree is rebuilt.
     pub fn open<'a>(
         config: &Config,
         ledgers: impl IntoIterator<Item = &'a Handle>,

@@ -13,8 +13,7 @@ use motherlode_tiles::{Checkpoint, Hash, Note, inclusion, is_included, leaf};
 const RECORDS: usize = 4096;
 const BYTES: usize = 1 << 20;
 
-/// Checks the log against the last signed checkpoint; without a checkpoint, the whole log is verified in the
-/// background.
+/// Without a signed checkpoint, the whole log is verified in the background.
 pub(crate) fn resume(
     (mut growing, signed): (Growing, Option<(Checkpoint, Note)>),
     ledger: &Handle,

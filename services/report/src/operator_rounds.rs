@@ -134,7 +134,7 @@ fn voided(looks: &[Look], operator: &str) -> Result<Option<BTreeSet<String>>, Un
 
 struct Partition {
     ledger: Handle,
-    /// Position of the latest record that is still to be read.
+    /// Position of the latest unread record.
     next: u64,
     /// Time of the oldest record that was read.
     reached_ms: i64,
@@ -187,7 +187,7 @@ impl Partition {
     }
 }
 
-/// Returns the position of the last record before `end_ms`, found by binary search; a partition's times never decrease.
+/// Returns the position of the last record before `end_ms`; a partition's times never decrease.
 fn last_before(ledger: &Handle, end_ms: i64) -> Result<u64, FetchError> {
     let (mut low, mut high) = (ledger.first().saturating_sub(1), ledger.durable());
     if end_ms == i64::MAX {

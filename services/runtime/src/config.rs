@@ -1,5 +1,4 @@
-//! The configuration of `motherlode serve`, checked before a port is bound. All keys have defaults; unknown keys are
-//! refused.
+//! The configuration of `motherlode serve`, checked before a port is bound.
 
 mod archive;
 mod canonical;
@@ -117,7 +116,7 @@ pub struct BeyondLoopback {
     pub telemetry: bool,
 }
 
-/// Thresholds of significant events (PL-22). No regulation prescribes these thresholds.
+/// Thresholds of significant events (PL-22).
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Report {
@@ -214,8 +213,7 @@ pub struct Limits {
     pub buffer_bytes_max: usize,
     /// Maximum buffered bytes of an operator's calls.
     pub buffer_bytes_per_operator_max: usize,
-    /// Maximum milliseconds that a call waits for the log, whatever its own deadline; then it fails with
-    /// DEADLINE_EXCEEDED.
+    /// Maximum milliseconds that a call waits for the log, whatever its own deadline; then DEADLINE_EXCEEDED.
     pub request_ms_max: u64,
     /// Milliseconds that the answer to a jackpot hit waits for the award; after that, the answer reports the award as
     /// pending.

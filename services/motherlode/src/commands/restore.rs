@@ -1,7 +1,7 @@
 //! Restores the log to the folder `restoring`, which is renamed at the end, so that an incomplete log is never served.
 //!
-//! A restore to an earlier position begins another log. The restore's number is in the file `restoring/request`, so that
-//! a repetition of the command continues the same restore.
+//! The number of a restore to an earlier position is in the file `restoring/request`, so that a repeated command
+//! continues the same restore.
 
 mod cut;
 mod undone;
@@ -223,8 +223,8 @@ impl Target {
         self.location.open(partition).map_err(|error| Failure::from(motherlode_server::CopyError::Target(error)))
     }
 
-    /// Opens the partition. If an earlier run has already appended the restore's commit, empties the partition, to
-    /// restore it again.
+    /// Opens the partition; if an earlier run has already appended the restore's commit, first empties it, so that it
+    /// is restored again.
     fn reopen(&self, partition: u32) -> Result<Box<dyn Store>, Failure> {
         let store = self.open(partition)?;
         let last = store.end().max(1);

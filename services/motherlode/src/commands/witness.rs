@@ -1,5 +1,4 @@
-//! Runs a witness (c2sp.org/tlog-witness). A witness of an independent organisation prevents a log from showing different
-//! histories to different readers.
+//! Runs a witness (c2sp.org/tlog-witness).
 
 use super::{Failure, address, say};
 use motherlode_proofs::{Witness, load};

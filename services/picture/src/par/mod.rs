@@ -36,7 +36,8 @@ pub enum SheetPart {
     Reels,
 }
 
-/// Default coin value in millionths; if the game does not offer it, the smallest coin value is used.
+/// Default coin value, in millionths of the currency unit; if the game does not offer it, the smallest coin value is
+/// used.
 const COIN_MICROS: u64 = 100_000;
 
 /// Renders a part of the sheet; `None` if this program's model of the game differs from the service's. May take seconds.
@@ -268,8 +269,8 @@ fn in_cash(reports: &[CashReport]) -> Markup {
         "coin value",
         "return in cash",
         "wins",
-        "error of the return, at most ±",
-        "change of the return if a player changes the coin value, at most ±",
+        "maximum error of the return (±)",
+        "maximum change of the return if a player changes the coin value (±)",
     ];
     let inner = html! {
         (note(CASH_PROOF))

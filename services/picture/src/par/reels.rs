@@ -16,7 +16,7 @@ const RETURN_PLACES: usize = 7;
 fn meaning(info: &GameInfo) -> &'static str {
     match info.ways {
         true => {
-            "A figure in this table is the pay of one way, in coins; the number of ways is the product of the symbol's counts on the reels."
+            "Each figure in this table is the pay of one way, in coins; the number of ways is the product of the symbol's counts on the reels."
         }
         false => {
             "A line win pays its figure in this table times the coins per line; a scatter, which counts anywhere, pays its figure times the total bet."
@@ -135,12 +135,12 @@ fn combinations(info: &GameInfo, set: &ReelSet) -> Markup {
     });
     let of = match info.ways {
         true => {
-            "Chance: expected number of ways in one spin. Return: expected win divided by the bet of a spin on \
+            "Chance: expected number of ways with this combination in one spin. Return: expected win divided by the bet of a spin on \
              these reels."
         }
         false => {
-            "Chance: on one line, or in all visible positions for symbols that count anywhere. Return: expected win divided by \
-             the bet of a spin on these reels."
+            "Chance: probability on one line or, for symbols that count anywhere, in all visible positions. Return: expected win \
+             divided by the bet of a spin on these reels."
         }
     };
     let head = ["combination", "pays", "chance", "one in", "returns"];

@@ -1,6 +1,5 @@
 use serde::{Deserialize, Serialize};
 
-/// Archive from which removed records are read.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ArchiveReads {

@@ -1,5 +1,4 @@
-//! The canonical form of a configuration, identified by its digest (PL-29). A laboratory can compute the digest without
-//! this program.
+//! The canonical form of a configuration, identified by its digest (PL-29).
 //!
 //! The form is one line of JSON with sorted keys, without the keys in [`ELSEWHERE`]
 //! (`docs/reference/configuration-digest.md`). Each credential's roles are in the order `play`, `wallet`, `support`,

@@ -59,7 +59,6 @@ pub enum PlayerIds {
     Opaque,
 }
 
-/// A credential.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Credential {

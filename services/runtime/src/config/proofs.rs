@@ -20,7 +20,6 @@ pub struct Proofs {
     pub accept_new_key: bool,
 }
 
-/// A witness.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Witness {

@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 use std::{net::SocketAddr, path::PathBuf};
 
-/// Settings of logs, which go to standard error, and of telemetry for an OpenTelemetry collector and Prometheus.
+/// Logs, which go to standard error, and telemetry for an OpenTelemetry collector and Prometheus.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Telemetry {
@@ -33,7 +33,6 @@ pub enum LogFormat {
     Json,
 }
 
-/// Protocol of the endpoint.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OtlpProtocol {

@@ -365,9 +365,8 @@ impl Connection {
         self.share.get().unwrap_or_else(|| self.table.turns.unknown())
     }
 
-    /// Returns the number of calls that the connection may start before other connections get their turn. This is
-    /// `alone`, unless operators compete; then it is the operator's remaining work units in the thread's round, but at
-    /// least 1.
+    /// Returns the number of calls that the connection may start in its turn: while operators compete, the operator's
+    /// remaining work units in the thread's round (at least 1), otherwise `alone`.
     pub fn turn(&self, alone: usize) -> usize {
         match self.competes() {
             Some((share, most)) => rounds::left(share).unwrap_or(most).max(1),
