@@ -29,8 +29,8 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Opens the executable, so that the running program's file is hashed even if another file replaces it. Stores the
-    /// digest of the configuration, which is in canonical form.
+    /// Opens the executable, so that the running program's file is hashed even if another file replaces it.
+    /// `configuration` is in canonical form.
     #[must_use]
     pub fn new(version: &'static str, configuration: &str, test_build: bool) -> Self {
         program::open();

@@ -209,7 +209,7 @@ struct Bet {
     round: u64,
 }
 
-/// Returns the bet in a commit; `None` if the commit has none, or the bet's round cannot match `wanted`.
+/// Returns the bet in a commit; `None` if the commit has no bet, or the bet's round cannot match `wanted`.
 fn bet(logged: &Logged, wanted: &RoundFilter) -> Option<Bet> {
     let commit = &logged.commit;
     let started = commit.events.iter().find_map(|event| match event {

@@ -1,6 +1,6 @@
 //! Actual returns of games, which [`crate::band`] compares with the theoretical returns (PL-23).
 //!
-//! A level is a game's version at one stake in one currency, counted per operator. Levels are summed with and without
+//! A level is one version of a game at one stake in one currency for one operator. Levels are summed with and without
 //! weighting by stake, so that high stakes do not hide a deviation at low stakes. A feature collected over several
 //! rounds (crystals, Potions) can be won at a stake that differs from the stakes that paid for it. Figures of single
 //! levels and unweighted sums therefore exclude such features.

@@ -1,5 +1,5 @@
-//! Transactions of an operator or a player, in pages, latest first (PL-34). A call for an operator reads a bounded
-//! number of log records; a call for a player, a bounded number of the player's commits.
+//! Transactions of an operator or a player, in pages, latest first (PL-34). Each call reads a bounded number of
+//! records.
 
 use crate::{
     dues::{Dues, DuesLookup},

@@ -71,8 +71,8 @@ pub enum Sharing {
     Version,
 }
 
-/// Returns the figures of `own`, each shared figure replaced by its maximum over all scopes with the same kind of money
-/// (real or play).
+/// Returns the figures of `own`, with each shared figure replaced by its maximum over all scopes with the same kind of
+/// money (real or play).
 #[must_use]
 pub fn with_shared<'a>(
     game: &dyn Game,

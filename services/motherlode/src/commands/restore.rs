@@ -60,7 +60,7 @@ impl Args {
     fn to(&self) -> Result<Option<To>, Failure> {
         match (&self.time, &self.position[..]) {
             (None, []) if self.undone.is_some() => Err(Failure::unusable(
-                "--undone needs a position before the archive's end: name it with --position or --time",
+                "--undone requires a position before the archive's end: specify it with --position or --time",
             )),
             (None, []) => Ok(None),
             (Some(time), _) => {
@@ -151,7 +151,7 @@ async fn earlier(
         if partition == HOME {
             (home_end, reports) = (cut.kept.end, cut.reports.clone());
             if home_end == 0 {
-                return Err(Failure::unusable("the log has no record at or before the time: name a later --time"));
+                return Err(Failure::unusable("the log has no record at or before this time: specify a later --time"));
             }
         }
         found.push((restored, cut, store));
@@ -205,12 +205,12 @@ impl Target {
     fn new(data: &Path, to: Option<&To>, from: &str) -> Result<Self, Failure> {
         if data.join("log").exists() {
             let what = format!("{} already contains a log", data.display());
-            return Err(Failure::unusable(what).with_step("With --to, name a data folder that contains no log"));
+            return Err(Failure::unusable(what).with_step("With --to, specify a data folder that contains no log"));
         }
         let derived = ["index", "proofs"].iter().map(|name| data.join(name)).find(|path| path.exists());
         if let (Some(path), Some(_)) = (derived, to) {
             let what = format!("{} belongs to another log", path.display());
-            return Err(Failure::unusable(what).with_step("Name an empty folder with --to"));
+            return Err(Failure::unusable(what).with_step("Specify an empty folder with --to"));
         }
         let restoring = data.join("restoring");
         let number = numbered(&restoring, to.map(|to| format!("{to:?} from {from}")));

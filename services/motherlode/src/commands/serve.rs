@@ -106,9 +106,8 @@ impl Args {
         config.check_role().map_err(|error| faulty(self.file(), &error))?;
         if config.data.exists() && !config.data.is_dir() {
             let what = format!("{} is a file: --data must be a folder", config.data.display());
-            return Err(
-                Failure::unusable(what).with_step("Name a folder with --data; `serve` creates it if it does not exist")
-            );
+            return Err(Failure::unusable(what)
+                .with_step("Specify a folder with --data; `serve` creates it if it does not exist"));
         }
         Ok(config)
     }
@@ -123,11 +122,11 @@ fn failed(error: &ServeError) -> Failure {
         ServeError::Log(error) => log_step(error),
         ServeError::DrawKeys(DrawKeysError::Io { .. } | DrawKeysError::Malformed { .. })
         | ServeError::Start(StartRefused::Keys(DrawKeysError::Io { .. } | DrawKeysError::Malformed { .. })) => {
-            "Restore the file from a backup, or name another file with [draws] key_file"
+            "Restore the file from a backup, or specify another file with [draws] key_file"
         }
         ServeError::Proofs(ProofsError::Key(KeyError::Missing { .. } | KeyError::Other { .. })) => "",
         ServeError::Proofs(ProofsError::Key(_)) => {
-            "Restore the file from a backup, or name another file with [proofs] key_file"
+            "Restore the file from a backup, or specify another file with [proofs] key_file"
         }
         _ => "",
     };

@@ -25,8 +25,10 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> Result<(), Failure> {
-    let (proof, policy) =
-        ("Get the proof with: motherlode proof ROUND > FILE", "Name a file of c2sp.org/tlog-policy with --policy");
+    let (proof, policy) = (
+        "Get the proof with: motherlode proof ROUND > FILE",
+        "With --policy, specify a policy file in the format of c2sp.org/tlog-policy",
+    );
     let malformed =
         |path: &Path, error, step| Failure::unusable(format!("{}: {error}", path.display())).with_step(step);
     let proof: Proof = read_text(&args.file, proof)?.parse().map_err(|error| malformed(&args.file, error, proof))?;

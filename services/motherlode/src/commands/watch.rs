@@ -37,7 +37,7 @@ struct Jackpots {
     /// Currency of the figures.
     #[arg(long, value_name = "CODE", default_value_t = Currency::EUR)]
     currency: Currency,
-    /// Updates to show; default: until Ctrl-C.
+    /// Number of updates to show; default: all until Ctrl-C.
     #[arg(long, value_name = "N", value_parser = figures::count)]
     updates: Option<u64>,
 }

@@ -42,10 +42,10 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         // The folder must not be created if the bind fails.
         let listener = TcpListener::bind(args.listen).await.map_err(|error| {
             Failure::found(format!("cannot listen on {}: {error}", args.listen))
-                .with_step("Name another address with --listen")
+                .with_step("Specify another address with --listen")
         })?;
         let witness = Witness::open(key, args.logs.clone(), args.data.clone()).map_err(|error| {
-            Failure::found(error).with_step("Name the data folder of this witness, or a new folder, with --data")
+            Failure::found(error).with_step("With --data, specify the data folder of this witness or a new folder")
         })?;
         let address = listener.local_addr().map_err(Failure::found)?;
         say(&format!("Witness {verifier}\n  http://{address}/add-checkpoint\n"))?;

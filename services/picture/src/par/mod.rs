@@ -209,7 +209,7 @@ fn rates(par: &Par) -> Markup {
         vec![rate.title.render(), code(&rate.key), chance(&rate.value).render(), inverse.render()]
     });
     let says = "Chances and expected numbers per paid spin, unless stated otherwise. The column \"one in\" \
-                is the inverse of the chance.";
+                contains the inverse of the chance.";
     section("Features", &html! { (note(says)) (table(&["figure", "key", "value", "one in"], rows)) })
 }
 

@@ -55,7 +55,7 @@ pub enum PlayerIds {
     /// All names of 1 to 64 characters.
     #[default]
     Names,
-    /// UUIDs, ULIDs, and 32 to 64 hexadecimal digits.
+    /// UUIDs, ULIDs, and ids of 32 to 64 hexadecimal digits.
     Opaque,
 }
 

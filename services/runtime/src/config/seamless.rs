@@ -44,7 +44,7 @@ pub struct Seamless {
     /// Protocol.
     #[serde(default)]
     pub protocol: WalletProtocol,
-    /// File with the signing key for JSON, at least 32 characters.
+    /// File with the key that signs JSON calls, at least 32 characters.
     pub signing_key_file: Option<PathBuf>,
     /// Token file for gRPC.
     pub token_file: Option<PathBuf>,

@@ -117,7 +117,7 @@ impl Store {
             return fault("replicas must be 1, 3 or 5");
         }
         if self.monitor.iter().any(|server| !server.starts_with("http://")) {
-            return fault("monitor must be addresses that begin with http://");
+            return fault("monitor must list addresses that begin with http://");
         }
         if self.tls.as_ref().is_some_and(|tls| tls.certificate.is_some() != tls.key.is_some()) {
             return fault("tls.certificate and tls.key must be set together");

@@ -26,10 +26,8 @@ pub struct Telemetry {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LogFormat {
-    /// One line of text per event.
     #[default]
     Text,
-    /// One JSON object per line.
     Json,
 }
 

@@ -1,5 +1,3 @@
-//! The table is scanned only when a connection is opened, or when its first call is admitted.
-
 use super::{
     rounds,
     turns::{Share, Turns},

@@ -146,7 +146,8 @@ impl<'a> Cutter<'a> {
             return Err(fault);
         }
         let kept = cut.unwrap_or(kept);
-        let step = "Name only the position of partition 0, or use --time: the restore finds the other positions";
+        let step =
+            "With --position, specify only partition 0, or use --time: the restore then finds the other positions";
         if let Some(wanted) = to.position(partition).filter(|wanted| *wanted != kept.end) {
             let why = match refers {
                 Some(refers) => format!(

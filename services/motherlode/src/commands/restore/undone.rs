@@ -87,7 +87,7 @@ pub(super) struct Undone {
 }
 
 fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::unwritable(path, error, "With --undone, name a file that this user may write")
+    Failure::unwritable(path, error, "With --undone, specify a file that this user may write")
 }
 
 impl Undone {
