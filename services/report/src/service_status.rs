@@ -66,7 +66,7 @@ pub struct ServiceStatus {
     file: Option<Arc<PathBuf>>,
 }
 
-/// Totals at the beginning of a minute. A minute's figures are the differences from the next minute's totals.
+/// Totals at the beginning of a minute. The minute's figures are the next minute's totals minus these totals.
 struct Minute {
     number: i64,
     calls: Histogram<u64>,

@@ -149,8 +149,8 @@ impl Default for Demo {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Draws {
-    /// Draw key file, created at the first start. All processes that accept bets, open players or void rounds must
-    /// share this file.
+    /// Draw key file, created at the first start. All processes that accept bets, open player accounts or void rounds
+    /// must share this file.
     pub key_file: Option<PathBuf>,
     /// Memory-backed folder that stores the position of the log's end, so that the next start detects lost records; a
     /// reboot clears the folder. Default: `motherlode` in $RUNTIME_DIRECTORY, $XDG_RUNTIME_DIR, /run or /dev/shm.

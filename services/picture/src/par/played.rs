@@ -77,7 +77,7 @@ impl Played {
             (note(says))
             p { code { (self.command) } }
             (plot::distribution(&bars, 1.0 / rounds))
-            (table(&["win of a round (multiple of the bet)", "rounds", "share", "share of rounds in this or a higher row"], rows))
+            (table(&["win of a round (multiple of the bet)", "rounds", "share", "share of rounds with this or a higher win"], rows))
         };
         section("Distribution of a round's win (simulated)", &inner)
     }
