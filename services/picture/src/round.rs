@@ -42,8 +42,8 @@ pub fn sections(round: &Round, colour: bool) -> Vec<Section> {
     sections_with(round, colour, &|_, _| None)
 }
 
-/// Returns the sections of a page in which each small window is a link. `opens` returns the link of a step's window;
-/// both are numbered from 0.
+/// Returns the sections of a page in which each small window is a link. `opens` maps a step and window, both 0-based,
+/// to the link.
 #[must_use]
 pub fn linked(round: &Round, opens: &dyn Fn(usize, usize) -> Option<String>) -> Vec<Section> {
     sections_with(round, false, opens)
@@ -297,7 +297,7 @@ fn jackpot(won: &JackpotWin) -> String {
             format!("{}, set aside until it fits below the account's maximum balance", cash(amount))
         }
         (jackpot_win::State::Held, _) => {
-            "the award is held until the platform decides on the void of the round".to_owned()
+            "the award is held until the platform decides whether to void the round".to_owned()
         }
         (jackpot_win::State::Voided, _) => "the award is not paid because the round is void".to_owned(),
         (_, Some(amount)) => cash(amount),

@@ -32,7 +32,7 @@ pub enum ProofsError {
     #[error(
         "proofs: {found}. Two versions of one log must never be signed, so the service does not start. Restore the signed log from a copy, a \
          replica or the old disk. If no copy of the signed log exists, continue the log of this folder under a new key: move the key file {} \
-         to another folder{}. Then start once with `serve --restored --new-log-key`, which revokes unused draws", key.display(), if *named { ", and name a new key file in [proofs]" } else { "" }
+         to another folder{}. Then start once with `serve --restored --new-log-key`, which revokes unused draws", key.display(), if *named { ", and specify a new key file in [proofs]" } else { "" }
     )]
     Contradiction { found: Contradiction, key: PathBuf, named: bool },
     #[error("proofs: cannot open the Merkle tree in {}: {error}", folder.display())]

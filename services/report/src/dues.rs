@@ -1,9 +1,9 @@
 //! Computes the credits that are still due to an operator's wallet after a commit. The balances of the commit's
 //! transactions include these credits (PL-31, PL-34).
 //!
-//! Records of earlier versions of this program do not state these credits. For such a record, the player's commits are
-//! read backwards to the last paid credit, and then to the commit that caused this credit. Credits are paid in order,
-//! so all credits caused later are unpaid.
+//! Records of earlier program versions do not state these credits. For such a record, the player's commits are read
+//! backwards to the last paid credit, and then to the commit that caused this credit. Credits are paid in order, so all
+//! credits caused later are unpaid.
 
 use motherlode_ledger::{FetchError, Handle, rounds};
 use motherlode_proto::convert::record::Logged;

@@ -29,7 +29,7 @@ const FORECAST_MINUTES_MIN: i64 = 30;
 /// Figures of one interval, and values of gauges at its end.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Point {
-    /// Start of the interval, in minutes since 1 January 1970.
+    /// Start of the interval, in minutes since 1970.
     pub(crate) minute: i64,
     pub(crate) rounds: u64,
     /// Stakes in units of 0.01 EUR; `wins` and `pools` have the same unit.

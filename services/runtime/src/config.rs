@@ -42,7 +42,7 @@ use std::{
 pub struct Config {
     /// Listening address for calls; port 0 lets the system choose.
     pub listen: SocketAddr,
-    /// Data folder, with log and index.
+    /// Data folder, which contains the log and its index.
     pub data: PathBuf,
     /// Role of this process.
     pub role: Role,
@@ -89,7 +89,7 @@ pub struct Config {
     /// Further operators with wallets but without access, for tests in one process.
     #[serde(skip)]
     pub wallets_beside: Vec<Operator>,
-    /// Permitted exceptions for a service that is reachable beyond loopback.
+    /// Exceptions for a service that is reachable beyond loopback.
     pub allow_beyond_loopback: BeyondLoopback,
 }
 
@@ -235,11 +235,12 @@ pub struct Limits {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Interruption {
-    /// Milliseconds between sweeps.
+    /// Milliseconds between searches for abandoned rounds.
     pub sweep_ms: u64,
-    /// Maps games to the hours before an abandoned round is resolved; replaces the game's default.
+    /// Maps games to the hours after which an abandoned round is resolved; replaces the game's default.
     pub hours: BTreeMap<String, u32>,
-    /// Maps jurisdictions and games to the hours before an abandoned round is resolved; takes precedence over `hours`.
+    /// Maps jurisdictions and games to the hours after which an abandoned round is resolved; takes precedence over
+    /// `hours`.
     pub jurisdictions: BTreeMap<String, BTreeMap<String, u32>>,
 }
 

@@ -35,7 +35,7 @@ pub struct Args {
     /// Archive: a folder, or s3://BUCKET/PREFIX, as in `motherlode archive`.
     #[arg(long, value_name = "PLACE")]
     from: String,
-    /// Data folder to restore the log to; it must not contain a log yet.
+    /// Data folder to restore to; it must not contain a log.
     #[arg(long, value_name = "FOLDER", required_unless_present = "check")]
     to: Option<PathBuf>,
     /// Only verify the archive.

@@ -40,7 +40,7 @@ pub struct Args {
     /// partitions that other processes write.
     #[arg(long, value_name = "URL", value_delimiter = ',')]
     ledger: Vec<String>,
-    /// Partitions written by this process, for the role ledger; other partitions are read from --ledger. Default all.
+    /// Partitions that this process writes (role ledger only); it reads other partitions from --ledger. Default all.
     #[arg(long, value_name = "N", value_delimiter = ',')]
     write_partitions: Vec<u32>,
     /// Partitions that this process loads in addition to partition 0 and the partitions it writes; only for the roles

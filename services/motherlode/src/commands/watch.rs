@@ -34,7 +34,7 @@ struct Jackpots {
     /// Pool to watch.
     #[arg(long, value_name = "NAME", default_value_t = motherlode_slots::standard_pool().to_owned())]
     pool: String,
-    /// Currency of the figures.
+    /// Currency in which the jackpots are shown.
     #[arg(long, value_name = "CODE", default_value_t = Currency::EUR)]
     currency: Currency,
     /// Number of updates to show; default: all until Ctrl-C.

@@ -241,8 +241,8 @@ fn volatility(game: &dyn Game, stake: &Stake, par: &Par) -> Markup {
     ]);
     let says = "Range of the mean return of a session of N rounds, by the normal approximation: the exact return without the jackpot \
                 ± z σ / √N, at least 0. The shades from dark to light include 90, 95 and 99 % of sessions. σ is the standard deviation \
-                of a round's win without jackpot and gamble; z is the factor in the table's head. Below about ten thousand rounds, \
-                most sessions are below the mean and few are far above it.";
+                of a round's win without jackpot and gamble; z is the factor in the table's head. Most sessions of \
+                fewer than about ten thousand rounds return less than the mean, and a few return far more.";
     let head = ["rounds", "standard error", narrowest, middle, widest];
     let inner = html! {
         (spread)

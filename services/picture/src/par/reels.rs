@@ -114,7 +114,7 @@ fn strips(info: &GameInfo, set: &ReelSet) -> Markup {
         let on = |strip: &Vec<u8>| strip.get(stop).map_or_else(String::new, |symbol| symbol_name(info, *symbol));
         [stop.render()].into_iter().chain(set.strips.iter().map(|strip| on(strip).render())).collect()
     });
-    let says = "A strip is a ring. A reel shows its stop's symbol in the top row, and the next symbols below.";
+    let says = "A strip is circular. A reel shows its stop's symbol in the top row, and the next symbols below.";
     html! { details { summary { "The strips, stop by stop" } (note(says)) (table(&head, rows)) } }
 }
 

@@ -52,7 +52,7 @@ pub struct Operator {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PlayerIds {
-    /// All names of 1 to 64 characters.
+    /// Any names of 1 to 64 characters.
     #[default]
     Names,
     /// UUIDs, ULIDs, and ids of 32 to 64 hexadecimal digits.

@@ -39,14 +39,14 @@ impl fmt::Debug for WalletCredentials {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Seamless {
-    /// Address, such as `https://wallet.acme.example:443`.
+    /// Address of the wallet, such as `https://wallet.acme.example:443`.
     pub url: String,
     /// Protocol.
     #[serde(default)]
     pub protocol: WalletProtocol,
     /// File with the key that signs JSON calls, at least 32 characters.
     pub signing_key_file: Option<PathBuf>,
-    /// Token file for gRPC.
+    /// File with the bearer token for gRPC.
     pub token_file: Option<PathBuf>,
     /// Root certificate for https, in PEM; default: the system's root certificates.
     pub ca: Option<PathBuf>,
