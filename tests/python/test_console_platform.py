@@ -188,7 +188,7 @@ def test_pl_38_an_award_that_is_held_and_then_not_paid_says_so(browser, start, t
     change = client.ledger.VoidRound(request).change_id
     assert client.round(round_id).jackpots[0].state == round_pb2.JackpotWin.STATE_HELD
     page.goto(f"{service.console}round/{round_id}")
-    assert "held until the platform decides on the void of the round" in page.get_by_role("main").inner_text()
+    assert "held until the platform decides whether to void the round" in page.get_by_role("main").inner_text()
     look(page, "platform-held")
 
     platform = protected.client(service.address, "platform/ann")

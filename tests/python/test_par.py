@@ -78,7 +78,7 @@ def test_the_page_says_the_exact_figures(sheet):
 
 def test_the_page_says_what_is_simulated_and_how_to_do_it_again(sheet):
     data, page, text = sheet
-    assert f"This section is a simulation, not exact: {ROUNDS:,} rounds" in text
+    assert f"This section is simulated, not exact: {ROUNDS:,} rounds" in text
     command = next(code.text for code in page.iter("code") if code.text.startswith("motherlode simulate"))
     again = subprocess.run(
         [BINARY, *command.split()[1:], "--format", "json"], stdout=subprocess.PIPE, check=True, text=True

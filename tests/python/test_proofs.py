@@ -112,7 +112,7 @@ def test_pl_06_a_round_is_proven_by_a_file_offline_by_the_tool_and_by_the_exampl
     shown = motherlode("verify", file, "--key", vkey, "--policy", policy)
     assert "example.com/motherlode/log/0 signed a log of" in shown
     assert "1 of 1 witnesses have cosigned this checkpoint" in shown
-    assert "gives the bytes of its record" in shown
+    assert "reproduces the bytes of its record" in shown
     assert motherlode("verify", file, "--policy", policy) == shown
     example = [sys.executable, ROOT / "examples/verify_round.py", file, vkey]
     printed = subprocess.run(example, capture_output=True, text=True, check=True).stdout
@@ -126,7 +126,7 @@ def test_pl_06_a_round_is_proven_by_a_file_offline_by_the_tool_and_by_the_exampl
     brief = motherlode("proof", rounds[7], "--brief", "--target", f"http://{service.address}")
     assert len(brief) < len(file.read_text())
     (tmp_path / "brief").write_text(brief)
-    assert "gives the bytes of its record" in motherlode("verify", tmp_path / "brief", "--key", vkey)
+    assert "reproduces the bytes of its record" in motherlode("verify", tmp_path / "brief", "--key", vkey)
     with pytest.raises(verify_round.Unproven, match="the proof omits outcomes"):
         verify_round.verify(brief, vkey)
     log = reader.TilesReader(backend.make_backend(prefix(service)))
@@ -143,11 +143,11 @@ def test_pl_06_a_round_is_proven_by_a_file_offline_by_the_tool_and_by_the_exampl
     data = tmp_path / "data"
     if (data / "log").is_dir():
         file.write_text(motherlode("proof", rounds[9], "--data", data, "--log-key", vkey))
-        assert "gives the bytes of its record" in motherlode("verify", file, "--key", vkey)
+        assert "reproduces the bytes of its record" in motherlode("verify", file, "--key", vkey)
         brief = motherlode("proof", rounds[9], "--data", data, "--log-key", vkey, "--brief")
         assert len(brief) < len(file.read_text())
         file.write_text(brief)
-        assert "gives the bytes of its record" in motherlode("verify", file, "--key", vkey)
+        assert "reproduces the bytes of its record" in motherlode("verify", file, "--key", vkey)
         assert "checkpoints of this log: " in motherlode("audit", data, "--key", vkey)
         kept = tmp_path / "kept"
         kept.write_text((data / "proofs/0/checkpoint").read_text())

@@ -55,7 +55,7 @@ const WITH_GAMES: [&str; 4] = ["play", "par", "simulate", "loadtest"];
 
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Completions {
-    /// Shell to complete for.
+    /// Shell for which to print completions.
     shell: Shell,
 }
 

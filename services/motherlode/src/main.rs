@@ -1,4 +1,4 @@
-//! The `motherlode` binary. Tests call the library instead.
+//! The `motherlode` binary.
 
 use std::process::ExitCode;
 

@@ -9,8 +9,8 @@ const TOKEN_VARIABLE: &str = "MOTHERLODE_TOKEN";
 
 const PROBE_MAX: Duration = Duration::from_secs(3);
 const NO_GRPC: &str = "`serve` prints the address of its gRPC services after the words `motherlode listens on`; the \
-     console listens on a different port. A service with TLS needs \
-https://";
+     console listens on a different port. For a service with TLS, use \
+     https://";
 
 #[derive(Debug, Clone, clap::Args)]
 pub struct Target {
@@ -23,7 +23,7 @@ pub struct Target {
     /// Root certificate that signed the service's certificate (PEM); default: the system's roots.
     #[arg(long, value_name = "FILE")]
     ca: Option<PathBuf>,
-    /// Client certificate (PEM), if it identifies the caller.
+    /// Client certificate (PEM) that identifies the caller.
     #[arg(long, value_name = "FILE", requires = "key")]
     cert: Option<PathBuf>,
     /// Private key of the client certificate (PEM).
@@ -47,7 +47,7 @@ impl Target {
 
     pub fn credentials(&self) -> Result<Credentials, Failure> {
         let read = |path: &Path, flag: &str| {
-            let step = format!("With {flag}, name a file that the current user may read");
+            let step = format!("With {flag}, specify a file that the current user may read");
             fs::read(path).map_err(|error| Failure::unreadable(path, &error, &step))
         };
         let token = match &self.token_file {
@@ -90,21 +90,21 @@ impl Target {
         if has("InvalidContentType") || has("corrupt message") {
             format!("The service's port does not use TLS: use --target http://{authority}")
         } else if has("UnknownIssuer") || has("BadSignature") {
-            "This machine does not trust the root of the service's certificate: name the root's file with --ca"
+            "This machine does not trust the root certificate that signed the service's certificate: specify the root certificate's file with --ca"
                 .to_owned()
         } else if has("NotValidForName") || has("not valid for name") {
-            "The service's certificate is not valid for the host in --target: name its host with --server-name, and the root's file with --ca"
+            "The service's certificate is not valid for the host in --target: specify the certificate's host with --server-name, and the root certificate's file with --ca"
                 .to_owned()
         } else if has("CertificateRequired") || has("certificate required") {
-            "The service requires a client certificate: name its files with --cert and --key".to_owned()
+            "The service requires a client certificate: specify its files with --cert and --key".to_owned()
         } else if has("Expired") || has("expired") {
             "The service's certificate has expired: renew it, or correct the clock of this machine".to_owned()
         } else if has("NotValidYet") || has("not valid yet") {
             "The service's certificate is not valid yet: check the clock of this machine".to_owned()
         } else if has("lookup address") {
-            "Check the host's name in --target".to_owned()
+            "Check the host name in --target".to_owned()
         } else {
-            format!("Check the address in --target; a service is started with: motherlode serve --listen {authority}")
+            format!("Check the address in --target, or start a service with: motherlode serve --listen {authority}")
         }
     }
 }

@@ -125,7 +125,7 @@ pub fn changes(game: &GameInfo, figures: &[CarriedFigure], currency: &str) -> St
     carried::changes(game, figures, currency)
 }
 
-/// Describes a choice, such as `opens 1, 4 and 6`. `game` is `None` if this program does not have the game.
+/// Describes a choice, such as `opens the objects 1, 4 and 6`. `game` is `None` if this program does not have the game.
 #[must_use]
 pub fn choice(game: Option<&GameInfo>, choice: &Choice) -> String {
     match &choice.kind {
@@ -226,9 +226,9 @@ fn card_name(card: i32) -> &'static str {
     }
 }
 
-/// Describes the half of the win that the player secured in a step. Rules version 1.0.1 and later credit this half at
-/// once (ME-16). In earlier versions, a step that drew nothing secured half if the win could be gambled again after the
-/// step.
+/// Describes the half of the win that the player secured in a step. From rules version 1.0.1 on, this half is credited
+/// at once (ME-16). In earlier versions, the half was secured if the step drew nothing and the win could be gambled
+/// again.
 fn halved(outcome: &Outcome, currency: Currency) -> Option<String> {
     if outcome.credited_minor > 0 {
         return Some(format!("  Half of the win is credited: {}.", minor_units(outcome.credited_minor, currency)));

@@ -17,7 +17,7 @@ pub static MESSAGES: LazyLock<DescriptorPool> =
 const EVENT: &str = "motherlode.log.v1.Event";
 const LIST_MAX: usize = 24;
 const AMOUNTS: [&str; 5] = ["amount", "bet", "win", "refund", "win_taken_back"];
-/// Fields of type `bytes` that contain an encoded message, and the message's type.
+/// Fields of type `bytes` that contain an encoded message, each with that message's type.
 const ENCODED: [(&str, &str); 3] = [
     ("choice", "motherlode.round.v1.Choice"),
     ("outcome", "motherlode.round.v1.Outcome"),
@@ -63,7 +63,7 @@ pub fn of_record(record: &[u8]) -> Vec<Told> {
     commit.events.iter().map(|event| told(event, currency(&commit))).collect()
 }
 
-/// Returns the currency of amounts in events that state none.
+/// Returns the currency of amounts in events that state no currency.
 #[must_use]
 pub fn currency(commit: &Commit) -> &str {
     use motherlode_proto::log::v1::event::Kind;

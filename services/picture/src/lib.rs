@@ -1,4 +1,4 @@
-//! Presents rounds and games as terminal drawings, figures, pages (PL-19) and PAR sheets. This crate does no I/O.
+//! Presents rounds and games as terminal drawings, figures, pages (PL-19) and PAR sheets.
 
 pub mod draw;
 pub mod event;

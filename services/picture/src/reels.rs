@@ -1,4 +1,4 @@
-//! Draws windows of the reels as SVG. Cells are 100 units wide and high. If a symbol has no drawing, its cell is empty.
+//! Draws windows of the reels as SVG. If a symbol has no drawing, its cell is empty.
 
 use crate::{
     draw::cells,
@@ -12,7 +12,7 @@ use motherlode_proto::round::v1::{Mark, MarkKind, Outcome, SpinKind, SpinResult,
 use motherlode_slots::GameInfo;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Width left of the reels for line numbers, and minimum width to the right for coins, in units.
+/// Width left of the reels for line numbers, and minimum width right of them for coins, in SVG units.
 const GUTTERS: (usize, usize) = (56, 40);
 const NUMBERED_MAX: usize = 12;
 const NUMBERED_MAX_SMALL: usize = 3;

@@ -24,7 +24,7 @@ pub const MEDIA_TYPE: &str = "text/html; charset=utf-8";
 pub struct Section {
     pub title: String,
     pub drawing: String,
-    /// Pictures of the section's reel windows. In the bet's section, this field contains the drawings of all symbols.
+    /// Drawings of the section's reel windows; in the bet's section, of all symbols.
     pub picture: Markup,
     pub facts: Vec<(&'static str, String)>,
 }
@@ -42,7 +42,8 @@ pub fn sections(round: &Round, colour: bool) -> Vec<Section> {
     sections_with(round, colour, &|_, _| None)
 }
 
-/// Returns the sections of a page whose small windows are links. `opens` maps a 0-based step and window to the link.
+/// Returns the sections of a page in which each small window is a link. `opens` maps a step and window, both 0-based,
+/// to the link.
 #[must_use]
 pub fn linked(round: &Round, opens: &dyn Fn(usize, usize) -> Option<String>) -> Vec<Section> {
     sections_with(round, false, opens)
@@ -296,7 +297,7 @@ fn jackpot(won: &JackpotWin) -> String {
             format!("{}, set aside until it fits below the account's maximum balance", cash(amount))
         }
         (jackpot_win::State::Held, _) => {
-            "the award is held until the platform decides on the void of the round".to_owned()
+            "the award is held until the platform decides whether to void the round".to_owned()
         }
         (jackpot_win::State::Voided, _) => "the award is not paid because the round is void".to_owned(),
         (_, Some(amount)) => cash(amount),
@@ -305,7 +306,7 @@ fn jackpot(won: &JackpotWin) -> String {
     format!("{paid}, pool {pool_id}, hit at log position {hit_position}")
 }
 
-/// Returns the round's win at the step minus its win at the step before; empty if they are equal.
+/// Returns the round's win after the step minus its win before the step; empty if they are equal.
 fn of_step_alone(round: &Round, step: &Step) -> String {
     let minor = |of: Option<&Step>| of.and_then(|of| of.win.as_ref()).map_or(0, |win| win.amount_minor);
     let before = round.steps.iter().take_while(|of| of.number != step.number).last();

@@ -26,8 +26,8 @@ pub fn ids(name: &str, rules_version: &str) -> Vec<String> {
     game(name, rules_version).map_or_else(Vec::new, |game| game.info().symbols.iter().map(id).collect())
 }
 
-/// Embeds symbols and all parts that they use, without showing them. Cells refer to a symbol by the letter `C` and
-/// its lower-case code. Ids of parts are lower-case, so they cannot equal a cell's id.
+/// Embeds symbols and all parts that they use, without showing them. In a cell, a symbol's id is `C` followed by its
+/// lower-case code; ids of parts are lower-case and thus never equal it.
 #[must_use]
 pub fn embedded(sprite: &'static str, names: &BTreeSet<String>) -> Markup {
     let parts: Vec<_> = parts(sprite).collect();
@@ -53,7 +53,7 @@ pub fn embedded(sprite: &'static str, names: &BTreeSet<String>) -> Markup {
     }
 }
 
-/// Draws the three highest-paying symbols as a file.
+/// Returns an SVG file with the three highest-paying symbols.
 #[must_use]
 pub fn icon(name: &str, rules_version: &str) -> Option<String> {
     let (whole, info) = (for_game(name)?, game(name, rules_version)?.info());

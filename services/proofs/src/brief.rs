@@ -1,6 +1,6 @@
-//! Shortens records for a proof by omitting fields that the verifier can derive from the rest of the file: outcomes, seals
-//! of revealed draws, and hashes of records in the file. The verifier hashes the restored record, which reveals a wrong
-//! field.
+//! Shortens records for a proof by omitting fields that the verifier can derive from the rest of the file: outcomes,
+//! seals of revealed draws, and hashes of records in the file. The verifier hashes the restored record, so that it
+//! detects a wrong field.
 
 use motherlode_log::{Hash, Position, Record, hash};
 use motherlode_proto::{
@@ -100,7 +100,7 @@ fn steps(commit: &mut Commit) -> impl Iterator<Item = &mut StepResolved> {
     })
 }
 
-/// Values that can be derived from the revealed draws of rounds that begin in the file's records.
+/// Values that a verifier can derive from the revealed draws of rounds that begin in the file's records.
 struct Follows {
     outcomes: BTreeMap<(u64, u32), Vec<u8>>,
     seals: BTreeMap<u64, Seal>,

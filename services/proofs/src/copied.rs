@@ -3,11 +3,11 @@
 
 use motherlode_log::hash;
 
-/// Maximum bytes copied per record, so that the verifier's work stays proportional to the size of the file.
+/// Maximum bytes copied per record, which keeps the verifier's work proportional to the file's size.
 pub const COPIED_MAX: usize = 4_096;
 /// Minimum length of a copied run. For a shorter run, the instruction would be as long as the run.
 const RUN_MIN: usize = 7;
-/// Maximum length of a record to shorten, because the search for repeated bytes takes quadratic time.
+/// Maximum length of a record to be shortened; the search for repeated bytes takes quadratic time.
 const SEARCHED_MAX: usize = 4_096;
 
 fn beginning(before: Option<&[u8]>) -> Vec<u8> {

@@ -67,8 +67,8 @@ pub(crate) struct Growing {
 }
 
 impl Growing {
-    /// Opens the tree. If the tree's files are damaged, the tree is rebuilt, and no checkpoint is returned until the tree
-    /// has the signed size. A checkpoint signed with another key is an error unless `accept_new_key` is set.
+    /// Opens the tree. If the tree's files are damaged, they are rebuilt, and no checkpoint is returned until the tree
+    /// reaches its signed size again. A checkpoint signed with another key is an error unless `accept_new_key` is set.
     pub(crate) fn open(
         folder: &Path,
         ledger: &Handle,

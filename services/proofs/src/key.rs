@@ -10,7 +10,7 @@ use std::{
 
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
-    /// The key file cannot be read or written, or it already exists and a new key was to be written.
+    /// The key file cannot be read or written, or the new key's file already exists.
     #[error("cannot use the key file {}: {source}", path.display())]
     File { path: PathBuf, source: io::Error },
     #[error("cannot use the key file {}: {source}", path.display())]
@@ -41,7 +41,8 @@ pub fn origin(name: &str, partition: u32, restore: u64) -> String {
     format!("{name}/log/{partition}{restore}")
 }
 
-/// Returns `key` under the name that the partition's log has before any restore. `key` may name any partition or none.
+/// Returns a copy of `key`, renamed to the origin of the partition's log before any restore. The name of `key` may
+/// contain any partition number or none.
 pub fn of_partition(key: &VerifierKey, partition: u32) -> Result<VerifierKey, Malformed> {
     of_restore(key, partition, 0)
 }
@@ -67,7 +68,7 @@ pub fn load_or_make(config: &Config, end: Position) -> Result<SignerKey, KeyErro
         true if end > 0 && !config.proofs.accept_new_key => return Err(KeyError::Missing { path, end }),
         true => {
             let key = make(&path, wanted, KeyKind::Log)?;
-            tracing::info!(file = %path.display(), name = key.verifier().name(), "created a key for checkpoints: back up the file");
+            tracing::info!(file = %path.display(), name = key.verifier().name(), "created a key that signs checkpoints: back up the file");
             key
         }
         false => load(&path)?,
@@ -98,12 +99,12 @@ pub fn load(path: &Path) -> Result<SignerKey, KeyError> {
     let file = |source| KeyError::File { path: path.to_owned(), source };
     let text = fs::read_to_string(path).map_err(file)?;
     if fs::metadata(path).map_err(file)?.permissions().mode() & 0o077 != 0 {
-        tracing::warn!(file = %path.display(), "other users can read the key for checkpoints: set the file's mode to 0600");
+        tracing::warn!(file = %path.display(), "other users can read the key that signs checkpoints: set the file's mode to 0600");
     }
     SignerKey::from_secret(text.trim_end()).map_err(|source| KeyError::Malformed { path: path.to_owned(), source })
 }
 
-/// If `name` is `None`, the key gets a random name. Fails if the file exists.
+/// Creates a key file. If `name` is `None`, the key gets a random name. Fails if the file exists.
 pub fn make(path: &Path, name: Option<&str>, kind: KeyKind) -> Result<SignerKey, KeyError> {
     let mut seed = [0; 32];
     getrandom::fill(&mut seed).map_err(KeyError::Entropy)?;

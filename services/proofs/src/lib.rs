@@ -1,15 +1,15 @@
 //! Publishes the log as a tile log: a Merkle tree over each partition's records, signed checkpoints, and proofs.
 //!
-//! [`Proofs`] adds records to the trees and signs a checkpoint once per second and at shutdown. [`ProofApi`] serves proofs
-//! over gRPC; [`serve_tiles`] serves tree and checkpoints over HTTP. [`Witnesses`] requests cosignatures from witnesses;
-//! [`Witness`] implements a witness.
+//! [`Proofs`] adds records to the trees and signs a checkpoint once per second and at shutdown. [`ProofApi`] serves
+//! proofs over gRPC; [`serve_tiles`] serves the trees and checkpoints over HTTP. [`Witnesses`] requests cosignatures
+//! from witnesses; [`Witness`] implements a witness.
 //!
-//! The folder `proofs/<partition>` has `entries` (each record's SHA-256), `1` to `4` (hashes of these tile levels; level 0
-//! is computed) and `checkpoint`. If a file is missing or damaged, everything except the signatures is rebuilt from the log.
+//! The folder `proofs/<partition>` contains the files `entries` (each record's SHA-256), `1` to `4` (hashes of tile
+//! levels 1 to 4; level 0 is computed) and `checkpoint`. If a file is missing or damaged, everything except the
+//! signatures is rebuilt from the log.
 //!
-//! Proofs never delay a bet or stop the log; failed writes are retried. Each checkpoint continues the previous one. If
-//! the log contradicts the signed checkpoints, the start is refused; if the contradiction is found later, signing ends
-//! and the reason is reported.
+//! Proofs never delay a bet or stop the log; failed writes are retried. If the log contradicts the signed checkpoints,
+//! the service does not start; if the contradiction is found later, signing ends and the reason is reported.
 
 mod api;
 mod brief;

@@ -32,7 +32,7 @@ pub enum ProofsError {
     #[error(
         "proofs: {found}. Two versions of one log must never be signed, so the service does not start. Restore the signed log from a copy, a \
          replica or the old disk. If no copy of the signed log exists, continue the log of this folder under a new key: move the key file {} \
-         to another folder{}. Then start once with `serve --restored --new-log-key`, which revokes unused draws", key.display(), if *named { ", and name a new key file in [proofs]" } else { "" }
+         to another folder{}. Then start once with `serve --restored --new-log-key`, which revokes unused draws", key.display(), if *named { ", and specify a new key file in [proofs]" } else { "" }
     )]
     Contradiction { found: Contradiction, key: PathBuf, named: bool },
     #[error("proofs: cannot open the Merkle tree in {}: {error}", folder.display())]
@@ -63,7 +63,7 @@ pub(crate) struct Partition {
     growing: Mutex<Growing>,
     /// Size of the tree, readable while the tree grows.
     grown: AtomicU64,
-    /// Set at shutdown; work that can wait is then left to the next start.
+    /// Whether the process is shutting down; work that can wait is then left to the next start.
     ending: AtomicBool,
     mark_failed: AtomicBool,
     published: watch::Sender<Published>,
@@ -82,8 +82,8 @@ pub struct Proofs(Arc<[Arc<Partition>]>);
 
 impl Proofs {
     /// Opens the trees. The caller must open the trees before the first append, so that a log that contradicts its
-    /// checkpoint stays unchanged. Each checkpoint also updates the mark file, which records the log's end (PL-40). A
-    /// damaged checkpoint is renamed to `checkpoint.damaged`; a new one is signed after the tree is rebuilt.
+    /// checkpoint stays unchanged. A damaged checkpoint file is renamed to `checkpoint.damaged`; a new one is signed
+    /// after the tree is rebuilt.
     pub fn open<'a>(
         config: &Config,
         ledgers: impl IntoIterator<Item = &'a Handle>,

@@ -1,13 +1,13 @@
 use motherlode_proto::round::v1::{Account, Automatic, Round, RoundState, Step, Void};
 use motherlode_runtime::{Reason, Refusal};
 
-/// Returns the same refusal for all requests without a page; the message does not name the requested round.
+/// Returns the refusal for every request that has no page; the message does not name the requested round.
 pub(crate) fn unknown_round() -> Refusal {
     Refusal::new(Reason::RoundUnknown, "there is no such round, or the link is incomplete")
 }
 
-/// Returns the round without balances, session, actors, remarks and operator's costs; `None` if the round is open. The
-/// function lists every field, so that the author of a new field must decide here whether it is public.
+/// Returns the round without balances, session, actors, remarks and the operator's costs; `None` if the round is open.
+/// The function lists every field, so that the author of a new field must decide here whether it is public.
 pub(crate) fn without_private_fields(round: Round) -> Option<Round> {
     let ended = matches!(round.state(), RoundState::Settled | RoundState::Voided);
     let Round {

@@ -13,8 +13,7 @@ use motherlode_tiles::{Checkpoint, Hash, Note, inclusion, is_included, leaf};
 const RECORDS: usize = 4096;
 const BYTES: usize = 1 << 20;
 
-/// Checks the log against the last signed checkpoint; without a checkpoint, the whole log is verified in the
-/// background.
+/// Without a signed checkpoint, the whole log is verified in the background.
 pub(crate) fn resume(
     (mut growing, signed): (Growing, Option<(Checkpoint, Note)>),
     ledger: &Handle,
@@ -54,7 +53,7 @@ fn is_of_snapshot(
     }
 }
 
-/// Verifies the records after the checkpoint, unless opening verified them.
+/// Verifies the records after the checkpoint, unless they were verified when the log was opened.
 fn verify_past(ledger: &Handle, size: Position, head: Hash, unread: Position) -> Result<(), GrowError> {
     let (partition, to) = (ledger.partition(), (unread + 1).min(ledger.durable()));
     if unread <= size {

@@ -46,8 +46,8 @@ impl Witnesses {
         self.0.is_empty()
     }
 
-    /// Returns the sizes that witnesses have cosigned, per partition. The request states that the witness has cosigned no
-    /// record, so a witness that has cosigned records refuses the request and returns their number.
+    /// Returns the log sizes that witnesses have cosigned, per partition. Each request claims that the witness has
+    /// cosigned nothing yet; a witness that has cosigned records therefore refuses it and returns their number.
     #[must_use]
     pub fn sizes<'a>(&'a self, proofs: &'a Proofs) -> BoxFuture<'a, BTreeMap<u32, u64>> {
         Box::pin(async move {

@@ -1,17 +1,17 @@
 //! Bounds on the deviation of a correct game's live return from its exact return (PL-23).
 //!
-//! A row of the report sums independent rounds, weighted with their stakes `w`. The probability that the row of a
-//! correct game is ever outside its band is at most [`FALSE_ALARM`]. This probability covers all checks together, for
-//! any number of rounds and any distribution of wins:
+//! A row of the report sums independent rounds, weighted by their stakes `w`. The probability that the row of a correct
+//! game is ever outside its band is at most [`FALSE_ALARM`]. This probability covers all checks together, for any
+//! number of rounds and any distribution of wins:
 //!
 //! * **Too high**: each win is counted only up to a cap, which rises with the number of rounds. Freedman's inequality bounds
 //!   the sum of the capped wins (Freedman 1975, Theorem 1.6).
 //! * **Too low**: wins are not negative, so the lower tail of their sum has the same bound as a normal distribution whose
 //!   variance is the second moment (Maurer 2003).
 //!
-//! Stakes may depend on earlier wins. The variance of a row is the sum of `w^2 sigma^2`. Variances are divided into ranges;
-//! range `k` ends at `1.25^k`. One bound holds for all checks in a range, and the probabilities of all ranges add up to
-//! [`FALSE_ALARM`].
+//! The bounds hold even if players choose stakes depending on earlier wins. The variance of a row is the sum of
+//! `w^2 sigma^2`. The variances are divided into ranges; range `k` ends at `1.25^k`. One bound holds for all checks in
+//! a range, and the false-alarm probabilities of all ranges add up to [`FALSE_ALARM`].
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -28,7 +28,7 @@ pub(crate) struct Theory {
     pub(crate) std_dev: f64,
 }
 
-/// Number of wins per class of size. Class `c` contains wins of at least `2^c` and less than `2^(c + 1)` bets.
+/// Number of wins per size class. Class `c` contains wins of at least `2^c` and less than `2^(c + 1)` bets.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Wins {
     pub(crate) rounds: u64,
@@ -88,8 +88,8 @@ pub(crate) struct Verdict {
     pub(crate) out_of_band: bool,
 }
 
-/// Compares a row's wins with the band of a correct game. `owed` is the amount, weighted like the stakes, that gifts
-/// and rounding can add to the wins of a correct game.
+/// Compares a row's wins with the band of a correct game. `owed` is the maximum weighted amount that gifts and rounding
+/// add to the wins of a correct game.
 pub(crate) fn verdict(parts: &[Stratum<'_>], owed: f64) -> Verdict {
     verdict_at(parts, owed, FALSE_ALARM)
 }
@@ -127,8 +127,8 @@ fn verdict_at(parts: &[Stratum<'_>], owed: f64, false_alarm: f64) -> Verdict {
     }
 }
 
-/// Returns the number of standard deviations allowed on one side, and the bound at the end of the range that contains
-/// `variances`.
+/// Returns the allowed number of standard deviations on one side, and the standard deviation at the end of the range
+/// that contains `variances`.
 fn bound(variances: f64, false_alarm: f64) -> (f64, f64) {
     let stretch = variances.max(1.0).log(GROWTH).ceil();
     let chance = false_alarm / 2.0 / ((stretch + 1.0) * (stretch + 2.0));

@@ -1,8 +1,9 @@
 //! Computes the credits that are still due to an operator's wallet after a commit. The balances of the commit's
 //! transactions include these credits (PL-31, PL-34).
 //!
-//! An older record does not state these credits. For such a record, the player's commits are read backwards to the last
-//! paid credit, and then to the commit that caused this credit. Credits are paid in order, so all later credits are unpaid.
+//! Records of earlier program versions do not state these credits. For such a record, the player's commits are read
+//! backwards to the last paid credit, and then to the commit that caused this credit. Credits are paid in order, so all
+//! credits caused later are unpaid.
 
 use motherlode_ledger::{FetchError, Handle, rounds};
 use motherlode_proto::convert::record::Logged;
@@ -26,7 +27,7 @@ pub(crate) enum DuesLookup {
 
 #[derive(Debug)]
 pub(crate) struct Dues {
-    /// Unpaid credits after the next commit to read, per player with older records; `None` if they are unknown.
+    /// Credits that are unpaid after the next commit to be added, per player; `None` if they are unknown.
     known: BTreeMap<StreamId, Option<PerCurrency<Minor>>>,
     left: usize,
 }

@@ -1,5 +1,5 @@
-//! Significant events of a partition. Events after the latest checkpoint are in memory, with about 300 bytes each; earlier
-//! events are in tables of the store of views. A checkpoint is due when [`LATEST_MAX`] events are in memory.
+//! Significant events of a partition. Events after the latest checkpoint are in memory, at about 300 bytes each;
+//! earlier events are in tables of the view store. A checkpoint is due when [`LATEST_MAX`] events are in memory.
 
 use motherlode_log::Position;
 use motherlode_proto::report::v1::SignificantEvent;
@@ -18,7 +18,7 @@ const OPERATOR_BITS: u8 = 64;
 pub(crate) struct Events {
     counts: BTreeMap<i32, u64>,
     stretches: Arc<Vec<Stretch>>,
-    /// Number of events that are only in tables.
+    /// Number of events that are in tables and no longer in memory.
     #[serde(skip)]
     away: u64,
     #[serde(skip)]
@@ -91,7 +91,7 @@ impl Filter {
     }
 }
 
-/// Returns whether an operator may see an event: its own event, or an event of no operator.
+/// Returns whether an operator may see an event: one of its own, or one that belongs to no operator.
 pub(crate) fn is_for(own: Option<&str>, event: &SignificantEvent) -> bool {
     event.operator_id.is_empty() || own.is_none_or(|own| own == event.operator_id)
 }
@@ -170,8 +170,8 @@ impl Events {
         (self.away, self.latest.clone(), self.runs.clone())
     }
 
-    /// Takes `runs`, which contain all events before `first` and the `count` events from `first` on. Returns false if
-    /// the events were rebuilt since the call of `unwritten`.
+    /// Removes the `count` events from number `first` on from memory, because the tables `runs` contain them. Returns
+    /// false if the events were rebuilt since the call of `unwritten`.
     pub(crate) fn take_written(&mut self, first: u64, count: usize, runs: Vec<Run>) -> bool {
         let is_next = first == self.away && count <= self.latest.len();
         if is_next {

@@ -59,7 +59,7 @@ pub(crate) fn frequencies(features: &[Feature], counted: &[FeatureCounts<'_>]) -
         let seen: u64 = counted.iter().map(|of| of.seen[at]).sum();
         let expected: f64 = sum(at, |chance| chance);
         let variance: f64 = sum(at, |chance| chance * (1.0 - chance));
-        // If the variance is 0, any difference from the expected number counts as infinitely many standard deviations.
+        // With a variance of 0, any difference counts as infinitely many standard deviations.
         let distance = seen as f64 - expected;
         let errors = if distance == 0.0 { 0.0 } else { distance / variance.sqrt() };
         wire::FeatureFrequency {

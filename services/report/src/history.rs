@@ -1,6 +1,5 @@
 //! History of the last hour and day, for the console's graphs: one point per minute for an hour, and one per 15 minutes
-//! for a day. The points are written to a file once per minute, so that they survive a restart; a damaged file causes a
-//! warning and an empty history.
+//! for a day. The points are written to a file once per minute; a damaged file causes a warning and an empty history.
 
 use motherlode_ledger::fields::timestamp;
 use motherlode_proto::report::v1 as wire;
@@ -20,8 +19,8 @@ const MINUTES_MAX: usize = 60;
 const QUARTER: i64 = 15;
 const DAY: i64 = 24 * 60;
 const QUARTERS_MAX: usize = 96;
-/// Maximum number of refusal reasons, and of pools, per point. The counts of the remaining reasons or pools are summed
-/// under one name.
+/// Maximum number of refusal reasons, and of pools, per point. The counts of the remaining reasons are summed under one
+/// name; the remaining pools are dropped.
 const NAMES_MAX: usize = 12;
 const OTHER_REASONS: &str = "_OTHER";
 /// Minimum length of the history, in minutes, for predicting the growth of disk use.
@@ -30,7 +29,7 @@ const FORECAST_MINUTES_MIN: i64 = 30;
 /// Figures of one interval, and values of gauges at its end.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Point {
-    /// Start of the interval in minutes since 1970.
+    /// Start of the interval, in minutes since 1970.
     pub(crate) minute: i64,
     pub(crate) rounds: u64,
     /// Stakes in units of 0.01 EUR; `wins` and `pools` have the same unit.

@@ -29,8 +29,8 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Opens the executable, so that the running program's file is hashed even if another file replaces it. Stores the
-    /// digest of the configuration, which is in canonical form.
+    /// Opens the executable, so that the running program's file is hashed even if another file replaces it.
+    /// `configuration` is in canonical form.
     #[must_use]
     pub fn new(version: &'static str, configuration: &str, test_build: bool) -> Self {
         program::open();
@@ -134,7 +134,7 @@ impl SelfCheck {
                 }
                 Ok(false) => {}
                 Err(error) => {
-                    tracing::error!(%error, finding, rounds, rtp, band, "failed to record a game's return outside its band")
+                    tracing::error!(%error, finding, rounds, rtp, band, "failed to record that a game's return is outside its statistical band")
                 }
             }
         }

@@ -134,9 +134,9 @@ fn voided(looks: &[Look], operator: &str) -> Result<Option<BTreeSet<String>>, Un
 
 struct Partition {
     ledger: Handle,
-    /// Last unread record.
+    /// Position of the latest unread record.
     next: u64,
-    /// Time of the oldest read record.
+    /// Time of the oldest record that was read.
     reached_ms: i64,
 }
 
@@ -187,7 +187,7 @@ impl Partition {
     }
 }
 
-/// Binary search, because a partition's times never decrease.
+/// Returns the position of the last record before `end_ms`; a partition's times never decrease.
 fn last_before(ledger: &Handle, end_ms: i64) -> Result<u64, FetchError> {
     let (mut low, mut high) = (ledger.first().saturating_sub(1), ledger.durable());
     if end_ms == i64::MAX {
@@ -209,7 +209,7 @@ struct Bet {
     round: u64,
 }
 
-/// Returns the bet in a commit; `None` if the commit has none, or the bet's round cannot match `wanted`.
+/// Returns the bet in a commit; `None` if the commit has no bet, or the bet's round cannot match `wanted`.
 fn bet(logged: &Logged, wanted: &RoundFilter) -> Option<Bet> {
     let commit = &logged.commit;
     let started = commit.events.iter().find_map(|event| match event {
@@ -238,7 +238,7 @@ fn has(round: &Round, wanted: &RoundFilter) -> bool {
     win >= wanted.win_min && (wanted.state == RoundState::Unspecified || round.state() == wanted.state)
 }
 
-/// Reads from the partition whose unread records may be the latest.
+/// Always reads from the partition whose unread records may be the latest.
 fn page(mut partitions: Vec<Partition>, wanted: &RoundFilter) -> Result<Page, FetchError> {
     let stretch = (STRETCH / partitions.len().max(1) as u64).max(STRETCH_MIN);
     let (mut page, mut bets, mut looked, mut lookups) = (Page::default(), Vec::<Bet>::new(), 0, 0);

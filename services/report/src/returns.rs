@@ -1,9 +1,9 @@
-//! Actual returns of games, which [`crate::band`] compares with the games' mathematics (PL-23).
+//! Actual returns of games, which [`crate::band`] compares with the theoretical returns (PL-23).
 //!
-//! A level is a game's version at one stake in one currency, counted per operator. Levels are summed with and without
-//! weighting by stake, so that high stakes do not hide a deviation at low stakes. A feature collected over several rounds
-//! (crystals, Potions) can be won at another stake than the stakes that paid for it. Figures of single levels and
-//! unweighted sums therefore exclude such features.
+//! A level is one version of a game at one stake in one currency for one operator. Levels are summed with and without
+//! weighting by stake, so that high stakes do not hide a deviation at low stakes. A feature collected over several
+//! rounds (crystals, Potions) can be won at a stake that differs from the stakes that paid for it. Figures of single
+//! levels and unweighted sums therefore exclude such features.
 //!
 //! The expected return is in cash (DM-19): it is the exact return in coins plus the effect of rounding wins to minor units.
 
@@ -158,7 +158,7 @@ impl Returns {
 
 type LevelReturn<'a> = (&'a Level, Tally, Option<Theories>);
 
-#[allow(clippy::cast_precision_loss, reason = "a statistical band needs no exact integers")]
+#[allow(clippy::cast_precision_loss, reason = "statistical bands do not need exact integers")]
 fn total(levels: &[LevelReturn<'_>], weighting: Weighting) -> Option<wire::Return> {
     let (first, ..) = levels.first()?;
     let part =
@@ -223,7 +223,7 @@ impl Level {
         (&self.game, &self.rules_version, self.currency)
     }
 
-    #[allow(clippy::cast_precision_loss, reason = "a return in statistics needs no exact integers")]
+    #[allow(clippy::cast_precision_loss, reason = "statistical returns do not need exact integers")]
     fn report(&self, tally: &Tally, known: Option<Theories>) -> wire::Return {
         let shown = wire::Return {
             game: self.game.to_string(),
@@ -289,7 +289,7 @@ fn known(game: &dyn Game, level: &Level) -> Option<Theories> {
     let par = game.par(&stake).ok()?;
     let (rtp, std_dev) = (float(&par.rtp_without_jackpot), par.std_dev);
     let collected = float(&par.of_nature(Nature::Collected));
-    // `std_dev` also bounds the deviation without collected features, because the correlation of these features with
+    // `std_dev` also bounds the standard deviation without collected features, because these features' correlation with
     // other wins is not negative.
     let own = Theory { rtp: rtp - collected, rtp_least: rtp - collected, std_dev };
     let all = Theory { rtp, rtp_least: own.rtp, std_dev };

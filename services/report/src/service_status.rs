@@ -66,7 +66,7 @@ pub struct ServiceStatus {
     file: Option<Arc<PathBuf>>,
 }
 
-/// Totals at the beginning of a minute. The minute's figures are the increases to the next minute's totals.
+/// Totals at the beginning of a minute. The minute's figures are the next minute's totals minus these totals.
 struct Minute {
     number: i64,
     calls: Histogram<u64>,
@@ -222,7 +222,7 @@ fn rounds(counts: &Counts) -> Option<u64> {
     (!counts.significant.is_empty()).then_some(sum)
 }
 
-/// Converts minor units of a currency to 0.01 EUR. Play money and currencies without a rate count as zero.
+/// Converts minor units of a currency to units of 0.01 EUR. Play money and currencies without a rate count as zero.
 fn to_cents(minor: i128, currency: Currency, rate: impl Fn(Currency) -> Option<motherlode_state::FxRate>) -> i64 {
     let amount = i64::try_from(minor).ok().filter(|_| currency.is_real()).map(Minor);
     let eur =

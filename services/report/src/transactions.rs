@@ -1,5 +1,5 @@
-//! Transactions of an operator or a player, in pages, latest first (PL-34). A call reads a bounded number of the log's
-//! records (operator) or of the player's commits (player).
+//! Transactions of an operator or a player, in pages, latest first (PL-34). Each call reads a bounded number of
+//! records.
 
 use crate::{
     dues::{Dues, DuesLookup},

@@ -1,10 +1,10 @@
-//! Stores figures and significant events as keyspaces in the partition's checkpoints, so that a start decodes only commits
-//! after the checkpoint.
+//! Stores figures and significant events as keyspaces in the partition's checkpoints, so that startup decodes only the
+//! commits after the checkpoint.
 //!
 //! | keyspace | key | value |
 //! |---|---|---|
-//! | figures | `all` | thresholds and figures, in [postcard's wire format](https://postcard.jamesmunns.com/wire-format) |
-//! | events | number (8 bytes), contiguous from 0 | `SignificantEvent` |
+//! | figures | `all` | the thresholds and figures, in [postcard's format](https://postcard.jamesmunns.com/wire-format) |
+//! | events | event number (8 bytes), contiguous from 0 | `SignificantEvent` |
 //!
 //! Figures are computed again from the log if they are damaged, or if their [version](FIGURES_VERSION) or thresholds
 //! differ from those of this program.
@@ -24,9 +24,9 @@ use std::sync::{
 };
 use tokio::sync::watch;
 
-/// Raise the version by 1 with every change after which the same log gives other figures or other serialized bytes; the
-/// tests `state_version_*` fail otherwise. Such a change can be in this crate, in the books' statements and revenue, or
-/// in the decoding of outcomes.
+/// Raise the version by 1 for every change that makes the same log yield different figures or serialized bytes;
+/// otherwise, the tests `state_version_*` fail. Such a change can be in this crate, in the books' statements and
+/// revenue, or in the decoding of outcomes.
 const FIGURES_VERSION: u32 = 4;
 static FIGURES: Keyspace = Keyspace { name: "figures", version: FIGURES_VERSION, widths: None, filtered: 0 };
 const ALL: &[u8] = b"all";
@@ -65,7 +65,7 @@ impl ReportView {
         *self.position.borrow()
     }
 
-    /// If a table of events is damaged, replaces all figures by empty figures. Only the task that computes the figures
+    /// If a table of events is damaged, replaces all figures with empty ones. Only the task that computes the figures
     /// may call this.
     pub(crate) fn reset_damaged(&self) {
         if self.figures.read().significant.events.are_damaged() {

@@ -148,7 +148,7 @@ impl Before<'_> {
         live.write(&outcome, &mut bytes);
         if bytes != step.outcome {
             return Err(Mismatch::differs(format!(
-                "the seed and choice of step {} produce a different outcome than the logged one",
+                "the seed and choice of step {} produce an outcome that differs from the logged one",
                 step.step
             )));
         }
@@ -161,7 +161,7 @@ impl Before<'_> {
             StepEvents::from_outcome(&outcome, started.contribution.is_some(), change).map_err(Mismatch::differs)?;
         if due.win != step.win {
             return Err(Mismatch::differs(format!(
-                "the step states a win of {1}, but its outcome wins {0}",
+                "the step states a win of {1}, but its outcome has a win of {0}",
                 due.win, step.win
             )));
         }

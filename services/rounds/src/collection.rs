@@ -67,12 +67,12 @@ pub enum Sharing {
     /// The game's newest rules version determines the shared figures, so that an older version does not grant a gift twice
     /// (DM-14).
     Game,
-    /// The round's rules version determines the shared figures, as in earlier releases of this program.
+    /// The round's rules version determines the shared figures.
     Version,
 }
 
-/// Returns the figures of `own`, each shared figure replaced by its maximum over all scopes with the same kind of money
-/// (real or play).
+/// Returns the figures of `own`, with each shared figure replaced by its maximum over all scopes with the same kind of
+/// money (real or play).
 #[must_use]
 pub fn with_shared<'a>(
     game: &dyn Game,
@@ -99,8 +99,7 @@ fn is_play(scope: &str) -> bool {
     scope.split(' ').next() == Some(Currency::PLAY.code())
 }
 
-/// Returns the figures to store: each figure is from `after` if the round changed it, otherwise from `own`. An unchanged
-/// shared figure is therefore not copied from another scope.
+/// Returns the figures to store: each figure is from `after` if the round changed it, otherwise from `own`.
 #[must_use]
 pub fn noted(own: &Carried, before: &Carried, after: &Carried) -> Carried {
     Carried(std::array::from_fn(|at| if before.0[at] == after.0[at] { own.0[at] } else { after.0[at] }))
@@ -149,16 +148,16 @@ impl Led {
         Ok(Some(Self { game, scope, before: opened.carried, after }))
     }
 
-    /// Returns the figures without this round's changes (PL-04). `now` are the figures after all later rounds.
+    /// Returns the figures without this round's changes (PL-04). `now` contains the figures after all later rounds.
     #[must_use]
     pub fn undone(&self, now: &Carried) -> Carried {
         if *now == self.after { self.before } else { self.game.without(now, &self.before, &self.after) }
     }
 }
 
-/// Returns the event that removes a voided round's changes from the collection (PL-04). `collected` is `None` for an open
-/// round. Fails if this build lacks the game. The player must have no second open round of the game, because the event
-/// would make the figures of that round outdated.
+/// Returns the event that removes a voided round's changes from the collection (PL-04). `collected` is `None` for an
+/// open round. Fails if this build lacks the game. The player must have no second open round of the game, because the
+/// event would invalidate that round's figures.
 pub fn undo(
     player: &PlayerState,
     started: &RoundStarted,

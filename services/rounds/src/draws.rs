@@ -18,7 +18,8 @@ pub fn no_key(_: DrawName) -> Option<Dealt> {
     None
 }
 
-/// Returns a step's seed. Fails if the draw's dealt value is unavailable or does not match its seal.
+/// Returns a step's seed. Fails if the draw's dealt value, which determines the seed, is unavailable or does not match
+/// the draw's seal.
 pub fn seed_of(drawn: &Drawn, round: &str, step: u32, dealt_of: &DealtOf<'_>) -> Result<Seed, KeyLost> {
     match drawn {
         Drawn::Seed(seed) => Ok(*seed),

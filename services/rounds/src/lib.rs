@@ -1,4 +1,4 @@
-//! Computations on rounds, without I/O or a clock. Play, display, voids, reports and audits use the same computations.
+//! Computations on rounds, without I/O or a clock.
 //!
 //! - [`live`]: rounds resolved in the engine; [`draws`]: seeds of rounds
 //! - [`collection`]: figures carried between rounds

@@ -31,7 +31,8 @@ pub enum Unresolvable {
     Malformed(#[from] Malformed),
 }
 
-/// Returns the round's game. Fails if this program lacks the game, or has another model of it than the round.
+/// Returns the round's game. Fails if this program lacks the game, or if its model of the game differs from the
+/// round's.
 pub fn game_of(started: &RoundStarted) -> Result<&'static dyn Game, Unresolvable> {
     let game = slots::game(&started.game, &started.rules_version).ok_or_else(|| Unresolvable::UnknownGame {
         game: started.game.to_string(),
@@ -47,7 +48,7 @@ pub fn game_of(started: &RoundStarted) -> Result<&'static dyn Game, Unresolvable
     Ok(game)
 }
 
-/// Returns whether a choice is a gamble, which does not change the mean return.
+/// Returns whether a choice belongs to the gamble, which does not change the mean return.
 #[must_use]
 pub fn is_gamble(choice: &[u8]) -> bool {
     let kind = v1::Choice::decode(choice).ok().and_then(|choice| choice.kind);

@@ -24,7 +24,7 @@ pub struct RoundView {
     pub name: String,
     pub started: RoundStarted,
     pub terms: RoundTerms,
-    /// Number of the picked companion (BW-05), or 0.
+    /// Number of the companion that the player picked (BW-05), or 0.
     pub companion: u32,
     pub position: u64,
     pub time_ms: i64,

@@ -1,5 +1,4 @@
-//! The configuration of `motherlode serve`, checked before a port is bound. All keys have defaults; unknown keys are
-//! refused.
+//! The configuration of `motherlode serve`, checked before a port is bound.
 
 mod archive;
 mod canonical;
@@ -43,11 +42,11 @@ use std::{
 pub struct Config {
     /// Listening address for calls; port 0 lets the system choose.
     pub listen: SocketAddr,
-    /// Data folder, with log and index.
+    /// Data folder, which contains the log and its index.
     pub data: PathBuf,
     /// Role of this process.
     pub role: Role,
-    /// Processes that write the log.
+    /// Addresses of the processes that write the log.
     pub ledger: LedgerTargets,
     /// JetStream store of the log.
     pub store: Store,
@@ -67,7 +66,7 @@ pub struct Config {
     pub report: Report,
     /// Currencies and coin ladders.
     pub currencies: Currencies,
-    /// Superseded rules versions that take new bets.
+    /// Superseded rules versions that accept new bets.
     pub rules: Rules,
     /// Demo play.
     pub demo: Demo,
@@ -75,7 +74,7 @@ pub struct Config {
     pub draws: Draws,
     /// Logs, spans and metrics.
     pub telemetry: Telemetry,
-    /// Checkpoints of the log.
+    /// Signed checkpoints and proofs of the log.
     pub proofs: Proofs,
     /// Archive from which removed records are read.
     pub archive: ArchiveReads,
@@ -85,12 +84,12 @@ pub struct Config {
     pub reflection: bool,
     /// TLS files; default: plaintext.
     pub tls: Option<Tls>,
-    /// Operators with access (PL-27). Without operators, every caller has all permissions.
+    /// Operators that may call the service (PL-27). Without operators, every caller has all permissions.
     pub operators: Vec<Operator>,
     /// Further operators with wallets but without access, for tests in one process.
     #[serde(skip)]
     pub wallets_beside: Vec<Operator>,
-    /// Exceptions for a service reachable beyond loopback.
+    /// Exceptions for a service that is reachable beyond loopback.
     pub allow_beyond_loopback: BeyondLoopback,
 }
 
@@ -117,7 +116,7 @@ pub struct BeyondLoopback {
     pub telemetry: bool,
 }
 
-/// Thresholds of significant events (PL-22). No regulation prescribes these thresholds.
+/// Thresholds of significant events (PL-22).
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Report {
@@ -150,10 +149,11 @@ impl Default for Demo {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Draws {
-    /// Draw key file, created at the first start. Processes that open players, void rounds or spin must share this file.
+    /// Draw key file, created at the first start. All processes that accept bets, open player accounts or void rounds
+    /// must share this file.
     pub key_file: Option<PathBuf>,
-    /// Memory-backed folder for the position of the log's end, from which each start detects lost records; a reboot
-    /// clears the folder. Default: `motherlode` in $RUNTIME_DIRECTORY, $XDG_RUNTIME_DIR, /run or /dev/shm.
+    /// Memory-backed folder that stores the position of the log's end, so that the next start detects lost records; a
+    /// reboot clears the folder. Default: `motherlode` in $RUNTIME_DIRECTORY, $XDG_RUNTIME_DIR, /run or /dev/shm.
     pub page_folder: Option<PathBuf>,
     /// Whether to start although the log's end is lost; set only by a flag.
     #[serde(skip)]
@@ -166,53 +166,54 @@ pub struct Draws {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
-    /// Maximum appends that are not yet durable; further appends get RESOURCE_EXHAUSTED. Half of the maximum is divided
-    /// evenly between operators, who share the other half.
+    /// Maximum number of appends that are not yet durable; further appends get RESOURCE_EXHAUSTED. Half of the maximum
+    /// is divided evenly between operators, who share the other half.
     pub queue_length_max: usize,
     /// Maximum commits per group commit.
     pub batch_commits_max: usize,
-    /// Players in memory across all partitions, about 1 KB each; other players are read from files. Players with open
-    /// rounds, or with changes since the last snapshot, stay in memory.
+    /// Maximum players in memory across all partitions, about 1 KB each; other players are read from files. Players
+    /// with open rounds, or with changes since the last snapshot, stay in memory.
     pub players_in_memory: usize,
-    /// Open rounds per operator and partition, about 2.5 KB each; further rounds get RESOURCE_EXHAUSTED, OPEN_ROUNDS_FULL.
+    /// Maximum open rounds per operator and partition, about 2.5 KB each; further rounds get RESOURCE_EXHAUSTED,
+    /// OPEN_ROUNDS_FULL.
     pub open_rounds_per_operator_max: usize,
-    /// Bytes of a request message.
+    /// Maximum bytes of a request message.
     pub message_bytes_max: usize,
-    /// Concurrent requests per connection.
+    /// Maximum concurrent requests per connection.
     pub concurrent_requests_max: u32,
-    /// Connections of all listeners, also limited by the process's file descriptors.
+    /// Maximum connections of all listeners, also limited by the process's file descriptors.
     pub connections_max: usize,
-    /// Connections per address, or per /64 network of IPv6.
+    /// Maximum connections per IPv4 address or IPv6 /64 network.
     pub connections_per_peer_max: usize,
     /// Maps addresses, such as a gateway's, to limits that replace `connections_per_peer_max`.
     pub connections_of_peers: BTreeMap<IpAddr, usize>,
-    /// Connections per operator, from the first admitted call on.
+    /// Maximum connections per operator; a connection counts after its first admitted call.
     pub connections_per_operator_max: usize,
-    /// Concurrent TLS handshakes; further handshakes wait or are dropped.
+    /// Maximum concurrent TLS handshakes; further handshakes wait or are dropped.
     pub tls_handshakes_max: usize,
-    /// Milliseconds for the TLS and HTTP/2 handshakes, or for the first HTTP/1.1 request.
+    /// Maximum milliseconds for the TLS and HTTP/2 handshakes, or for the first HTTP/1.1 request to arrive.
     pub handshake_ms_max: u64,
     /// Milliseconds before an idle connection is closed.
     pub connection_idle_ms_max: u64,
-    /// Milliseconds between pings of a connection.
+    /// Milliseconds between pings on a connection.
     pub keep_alive_ms: u64,
     /// Milliseconds to wait for a ping's answer before the connection is closed.
     pub keep_alive_answer_ms_max: u64,
-    /// Bytes of a call's headers.
+    /// Maximum bytes of a call's headers.
     pub header_bytes_max: u32,
-    /// Cancelled calls per connection within 10 seconds; one more closes the connection.
+    /// Maximum cancelled calls per connection within 10 seconds; one more closes the connection.
     pub cancelled_calls_max: u32,
-    /// HTTP/2 control frames (PING, SETTINGS, WINDOW_UPDATE, PRIORITY, ...) per second and connection, each counted as 64
-    /// bytes plus its payload, with a burst of 10 seconds. Each call adds 8 frames to the limit, and every 64 bytes sent to
-    /// the client add one frame. A connection that exceeds the limit is closed with ENHANCE_YOUR_CALM.
+    /// Maximum HTTP/2 control frames (PING, SETTINGS, WINDOW_UPDATE, PRIORITY, ...) per second and connection, each
+    /// counted as 64 bytes plus its payload, with a burst of 10 seconds. Each call, and every 512 bytes sent to the
+    /// client, allow 8 more frames. A connection that exceeds the limit is closed with ENHANCE_YOUR_CALM.
     pub control_frames_per_second_max: u32,
     /// File descriptors reserved for the log and its index.
     pub descriptors_reserved: usize,
-    /// Buffered bytes of all calls.
+    /// Maximum buffered bytes of all calls.
     pub buffer_bytes_max: usize,
-    /// Buffered bytes of an operator's calls.
+    /// Maximum buffered bytes of an operator's calls.
     pub buffer_bytes_per_operator_max: usize,
-    /// Milliseconds that a call waits for the log, regardless of the call's deadline, until DEADLINE_EXCEEDED.
+    /// Maximum milliseconds that a call waits for the log, whatever its own deadline; then DEADLINE_EXCEEDED.
     pub request_ms_max: u64,
     /// Milliseconds that the answer to a jackpot hit waits for the award; after that, the answer reports the award as
     /// pending.
@@ -221,12 +222,12 @@ pub struct Limits {
     pub change_lapse_ms: u64,
     /// Milliseconds before an inactive session expires.
     pub session_idle_ms_max: u64,
-    /// Milliseconds after a dropped connection before its player can open a new session of the game.
+    /// Milliseconds after a dropped connection before the player can open a new session of the same game.
     pub session_hold_ms: u64,
     /// Maximum open sessions; further sessions get RESOURCE_EXHAUSTED. Half of the maximum is divided evenly between
     /// operators, who share the other half.
     pub sessions_max: usize,
-    /// Bytes of a segment file; the current and the next file are preallocated.
+    /// Size of a segment file in bytes; the current and the next file are preallocated.
     pub segment_bytes: u64,
 }
 
@@ -234,11 +235,12 @@ pub struct Limits {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Interruption {
-    /// Milliseconds between sweeps.
+    /// Milliseconds between searches for abandoned rounds.
     pub sweep_ms: u64,
-    /// Maps games to the hours before an abandoned round is resolved; replaces the game's default.
+    /// Maps games to the hours after which an abandoned round is resolved; replaces the game's default.
     pub hours: BTreeMap<String, u32>,
-    /// Maps jurisdictions and games to the hours before an abandoned round is resolved; takes precedence over `hours`.
+    /// Maps jurisdictions and games to the hours after which an abandoned round is resolved; takes precedence over
+    /// `hours`.
     pub jurisdictions: BTreeMap<String, BTreeMap<String, u32>>,
 }
 
@@ -439,7 +441,7 @@ impl Config {
         }
     }
 
-    /// Returns the home partition and the partitions that this process writes or replicates.
+    /// Returns partition 0 and the partitions that this process writes or replicates.
     #[must_use]
     pub fn read_partitions(&self) -> BTreeSet<u32> {
         match self.ledger.read_partitions.is_empty() {
@@ -457,7 +459,7 @@ impl Config {
         self.operators.iter().filter(|operator| operator.id != PLATFORM).count().max(1)
     }
 
-    /// Checks that an address beyond loopback has TLS and operators, or that the configuration allows their absence
+    /// Checks that each address beyond loopback has TLS and operators, or that the configuration allows their absence
     /// (PL-27).
     pub fn check_exposure(&self) -> Result<(), ConfigError> {
         let (listen, allowed) = (self.listen, self.allow_beyond_loopback);

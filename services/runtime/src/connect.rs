@@ -15,7 +15,7 @@ use tonic::{
 use tower::Service;
 
 const CONNECT_MAX: Duration = Duration::from_secs(3);
-/// Silence of the server after which a ping is sent, and maximum time for the answer.
+/// Time without data from the server after which a ping is sent; also the maximum time to wait for the ping's answer.
 const PING_EVERY: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Default, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Restores the log to the folder `restoring`, which is renamed at the end, so that an incomplete log is never served.
 //!
-//! A restore to an earlier position begins another log. The restore's number is in the file `restoring/request`, so that
-//! a repetition of the command continues the same restore.
+//! The number of a restore to an earlier position is in the file `restoring/request`, so that a repeated command
+//! continues the same restore.
 
 mod cut;
 mod undone;
@@ -29,13 +29,13 @@ use undone::Undone;
 
 /// Restores a log from an archive, or verifies the archive. If the command is stopped, the next run continues.
 ///
-/// A log restored to an earlier position is another log with another origin. The records after the position are undone.
+/// A log restored to an earlier position is a new log with its own origin; the records after this position are undone.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
     /// Archive: a folder, or s3://BUCKET/PREFIX, as in `motherlode archive`.
     #[arg(long, value_name = "PLACE")]
     from: String,
-    /// Data folder without a log.
+    /// Data folder to restore to; it must not contain a log.
     #[arg(long, value_name = "FOLDER", required_unless_present = "check")]
     to: Option<PathBuf>,
     /// Only verify the archive.
@@ -44,8 +44,8 @@ pub struct Args {
     /// Public key of the log, to verify the signatures of the archived checkpoints.
     #[arg(long, value_name = "KEY")]
     key: Option<VerifierKey>,
-    /// Restore partition 0 to this position, and the following partitions to the following positions. A partition
-    /// without a position keeps the records that refer to no later record of partition 0.
+    /// Restore partition 0 to the first of these positions, partition 1 to the second, and so on. A partition without a
+    /// position is cut before its first record that refers to an omitted record of partition 0.
     #[arg(long, value_name = "N,...", value_delimiter = ',', conflicts_with_all = ["check", "time"])]
     position: Vec<Position>,
     /// Restore the records up to this time, such as 2026-11-28T09:00:00Z.
@@ -60,7 +60,7 @@ impl Args {
     fn to(&self) -> Result<Option<To>, Failure> {
         match (&self.time, &self.position[..]) {
             (None, []) if self.undone.is_some() => Err(Failure::unusable(
-                "--undone needs a position before the archive's end: name it with --position or --time",
+                "--undone requires a position before the archive's end: specify it with --position or --time",
             )),
             (None, []) => Ok(None),
             (Some(time), _) => {
@@ -107,8 +107,8 @@ fn key(args: &Args, partition: u32) -> Result<Option<VerifierKey>, Failure> {
     args.key.as_ref().map(|key| of_partition(key, partition)).transpose().map_err(Failure::unusable)
 }
 
-/// Restores partition 0 last. The archive may grow during the restore, and the other partitions may refer only to
-/// restored records of partition 0.
+/// Restores partition 0 last, because the archive may grow during the restore and the other partitions may refer only
+/// to restored records of partition 0.
 async fn all(
     args: &Args,
     archive: &Archive,
@@ -151,7 +151,7 @@ async fn earlier(
         if partition == HOME {
             (home_end, reports) = (cut.kept.end, cut.reports.clone());
             if home_end == 0 {
-                return Err(Failure::unusable("the log has no record at or before the time: name a later --time"));
+                return Err(Failure::unusable("the log has no record at or before this time: specify a later --time"));
             }
         }
         found.push((restored, cut, store));
@@ -197,7 +197,7 @@ async fn begin(
 struct Target {
     data: PathBuf,
     location: LogLocation,
-    /// Number that names a restore to an earlier position; 0 for a restore of the whole log.
+    /// Number that identifies a restore to an earlier position; 0 for a restore of the whole log.
     number: u64,
 }
 
@@ -205,12 +205,12 @@ impl Target {
     fn new(data: &Path, to: Option<&To>, from: &str) -> Result<Self, Failure> {
         if data.join("log").exists() {
             let what = format!("{} already contains a log", data.display());
-            return Err(Failure::unusable(what).with_step("With --to, name a data folder that contains no log"));
+            return Err(Failure::unusable(what).with_step("With --to, specify a data folder that contains no log"));
         }
         let derived = ["index", "proofs"].iter().map(|name| data.join(name)).find(|path| path.exists());
         if let (Some(path), Some(_)) = (derived, to) {
             let what = format!("{} belongs to another log", path.display());
-            return Err(Failure::unusable(what).with_step("Name an empty folder with --to"));
+            return Err(Failure::unusable(what).with_step("Specify an empty folder with --to"));
         }
         let restoring = data.join("restoring");
         let number = numbered(&restoring, to.map(|to| format!("{to:?} from {from}")));
@@ -223,8 +223,8 @@ impl Target {
         self.location.open(partition).map_err(|error| Failure::from(motherlode_server::CopyError::Target(error)))
     }
 
-    /// Opens the partition. If an earlier run has already appended the restore's commit, empties the partition, to
-    /// restore it again.
+    /// Opens the partition; if an earlier run has already appended the restore's commit, first empties it, so that it
+    /// is restored again.
     fn reopen(&self, partition: u32) -> Result<Box<dyn Store>, Failure> {
         let store = self.open(partition)?;
         let last = store.end().max(1);
@@ -247,8 +247,8 @@ impl Target {
     }
 }
 
-/// Returns the number of an unfinished restore with the same request, else a random number, so that two restores from
-/// one archive are different logs. Removes an unfinished restore with another request.
+/// Returns the number of an unfinished restore with the same request, otherwise a random number, so that two restores
+/// of one archive are different logs. Removes an unfinished restore with a different request.
 fn numbered(restoring: &Path, request: Option<String>) -> io::Result<u64> {
     let path = restoring.join("request");
     let known = match fs::read_to_string(&path) {

@@ -26,7 +26,7 @@ enum What {
 
 #[derive(Debug, Clone, clap::Args)]
 struct Open {
-    /// Operator of the players.
+    /// Operator whose players' rounds are listed.
     #[arg(value_name = "OPERATOR")]
     operator: String,
     /// List only rounds of this player.
@@ -41,10 +41,10 @@ struct Close {
     /// Round, as operator/player/number.
     #[arg(value_name = "ROUND")]
     round: String,
-    /// Reason, recorded in the log.
+    /// Reason for closing the round; recorded in the log.
     #[arg(long, value_name = "TEXT")]
     reason: String,
-    /// Person who decided, recorded in the log.
+    /// Person who decided to close the round; recorded in the log.
     #[arg(long, value_name = "NAME")]
     actor: String,
     #[command(flatten)]

@@ -27,10 +27,10 @@ pub struct Args {
     /// Folder of the log and its index. Default ./data.
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
-    /// Keep the log on JetStream: nats://host:port,host:port,... The index stays in the data folder.
+    /// Keep the log on the NATS JetStream servers nats://host:port,host:port,... The index stays in the data folder.
     #[arg(long, value_name = "URL")]
     store: Option<String>,
-    /// Partitions of the log, 1 to 64; fixed when the log is created. Default 1.
+    /// Number of partitions, 1 to 64; fixed when the log is created. Default 1.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
     partitions: Option<u32>,
     /// Role of this process: all, ledger, spin, jackpot or console. Default all.
@@ -40,7 +40,7 @@ pub struct Args {
     /// partitions that other processes write.
     #[arg(long, value_name = "URL", value_delimiter = ',')]
     ledger: Vec<String>,
-    /// Partitions written by this process, for the role ledger; other partitions are read from --ledger. Default all.
+    /// Partitions that this process writes (role ledger only); it reads other partitions from --ledger. Default all.
     #[arg(long, value_name = "N", value_delimiter = ',')]
     write_partitions: Vec<u32>,
     /// Partitions that this process loads in addition to partition 0 and the partitions it writes; only for the roles
@@ -60,15 +60,15 @@ pub struct Args {
     /// Serve no console.
     #[arg(long)]
     no_console: bool,
-    /// Accept a loss of acknowledged records, as after a restore from a backup. Unused seals are revoked, and the log
-    /// records the loss.
+    /// Start even if acknowledged records were lost, as after a restore from a backup. Unused seals are revoked, and
+    /// the log records the loss.
     #[arg(long)]
     restored: bool,
-    /// Accept the loss of draw keys that the log names. Unused draws are sealed again with new keys, and open rounds whose
-    /// draws were sealed with a lost key can only be voided.
+    /// Start even if draw keys that the log names were lost. Unused draws are sealed again with new keys, and open
+    /// rounds whose draws were sealed with a lost key can only be voided.
     #[arg(long)]
     draw_keys_lost: bool,
-    /// Sign with the configured or a new key although another key has signed the log before. Verifiers then treat it as
+    /// Sign with the configured key or a new key, even if another key has signed the log. Verifiers then treat it as
     /// another log.
     #[arg(long)]
     new_log_key: bool,
@@ -106,9 +106,8 @@ impl Args {
         config.check_role().map_err(|error| faulty(self.file(), &error))?;
         if config.data.exists() && !config.data.is_dir() {
             let what = format!("{} is a file: --data must be a folder", config.data.display());
-            return Err(
-                Failure::unusable(what).with_step("Name a folder with --data; `serve` creates it if it does not exist")
-            );
+            return Err(Failure::unusable(what)
+                .with_step("Specify a folder with --data; `serve` creates it if it does not exist"));
         }
         Ok(config)
     }
@@ -123,11 +122,11 @@ fn failed(error: &ServeError) -> Failure {
         ServeError::Log(error) => log_step(error),
         ServeError::DrawKeys(DrawKeysError::Io { .. } | DrawKeysError::Malformed { .. })
         | ServeError::Start(StartRefused::Keys(DrawKeysError::Io { .. } | DrawKeysError::Malformed { .. })) => {
-            "Restore the file from a backup, or name another file with [draws] key_file"
+            "Restore the file from a backup, or specify another file with [draws] key_file"
         }
         ServeError::Proofs(ProofsError::Key(KeyError::Missing { .. } | KeyError::Other { .. })) => "",
         ServeError::Proofs(ProofsError::Key(_)) => {
-            "Restore the file from a backup, or name another file with [proofs] key_file"
+            "Restore the file from a backup, or specify another file with [proofs] key_file"
         }
         _ => "",
     };

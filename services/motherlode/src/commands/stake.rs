@@ -3,7 +3,8 @@ use motherlode_ledger::offer;
 use motherlode_slots::{Game, Stake, games, latest};
 use motherlode_state::{CoinValue, Currency};
 
-/// Default coin value in millionths; if the game does not offer it, the smallest coin value is used.
+/// Default coin value, in millionths of the currency unit; if the game does not offer it, the smallest coin value is
+/// used.
 const COIN_MICROS: u64 = 100_000;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, clap::Args)]

@@ -25,8 +25,10 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> Result<(), Failure> {
-    let (proof, policy) =
-        ("Get the proof with: motherlode proof ROUND > FILE", "Name a file of c2sp.org/tlog-policy with --policy");
+    let (proof, policy) = (
+        "Get the proof with: motherlode proof ROUND > FILE",
+        "With --policy, specify a policy file in the format of c2sp.org/tlog-policy",
+    );
     let malformed =
         |path: &Path, error, step| Failure::unusable(format!("{}: {error}", path.display())).with_step(step);
     let proof: Proof = read_text(&args.file, proof)?.parse().map_err(|error| malformed(&args.file, error, proof))?;
@@ -129,13 +131,13 @@ fn checks(proven: &Proven, key: &VerifierKey, policy: Option<&Policy>) -> String
     let found = match wrong {
         0 if replayed.resolved < steps => {
             format!(
-                "{} of {steps} steps, recomputed from their seeds and choices, give the bytes of their records; the \
-                 draws of the other steps are lost",
+                "{} of {steps} steps, recomputed from their seeds and choices, reproduce the bytes of their records; \
+                 the draws of the other steps are lost",
                 replayed.resolved
             )
         }
-        0 => format!("each of {steps} steps, recomputed from its seed and choice, gives the bytes of its record"),
-        wrong => format!("{wrong} of {steps} steps DO NOT GIVE the bytes of their records"),
+        0 => format!("each of {steps} steps, recomputed from its seed and choice, reproduces the bytes of its record"),
+        wrong => format!("{wrong} of {steps} steps DO NOT REPRODUCE the bytes of their records"),
     };
     let model = hex(&replayed.view.started.model_hash);
     say("steps", found, &format!("assumes that this program plays the game correctly, with model {model}"));
@@ -155,8 +157,8 @@ fn checks(proven: &Proven, key: &VerifierKey, policy: Option<&Policy>) -> String
         );
     }
     text.push_str(
-        "no proof shows later changes, such as a void; the payment of a jackpot; whether the player's collection at the\n\
-        \x20            start of the round matches the earlier rounds; whether a draw was skipped (`audit` checks all of these)\n",
+        "no proof shows later changes (such as a void), the payment of a jackpot, whether the player's collection at the\n\
+        \x20            start of the round matches the earlier rounds, or whether a draw was skipped (`audit` checks all of these)\n",
     );
     text
 }

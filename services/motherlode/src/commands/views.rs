@@ -8,10 +8,10 @@ use std::path::PathBuf;
 
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
-    /// Data folder of `serve`, whose service may run.
+    /// Data folder of `serve`, which may be running.
     #[arg(value_name = "FOLDER")]
     data: PathBuf,
-    /// Folder for the views, in which a folder `index` is created or continued.
+    /// Folder to write the views to; its subfolder `index` is created or updated.
     #[arg(long, value_name = "FOLDER")]
     to: PathBuf,
 }
@@ -20,7 +20,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let Args { data, to } = args;
     if data.canonicalize().is_ok_and(|data| to.canonicalize().is_ok_and(|to| data == to)) {
         let message = format!("{} is the data folder of the service", to.display());
-        return Err(Failure::unusable(message).with_step("Name another folder with --to"));
+        return Err(Failure::unusable(message).with_step("Specify another folder with --to"));
     }
     let segment_bytes = Config::default().limits.segment_bytes;
     let count = LogLocation::Folder { data: data.clone(), segment_bytes }.existing_count()?;

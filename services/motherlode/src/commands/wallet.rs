@@ -27,11 +27,11 @@ pub struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum What {
-    /// Run the contract's cases against an operator's wallet and report the result of each.
+    /// Run the wallet contract's test cases against an operator's wallet, and report each result.
     Check(Check),
     /// Print a template of the file that names the players.
     Players,
-    /// List the cases.
+    /// List the test cases.
     Cases,
 }
 
@@ -46,19 +46,19 @@ struct Check {
     /// File with the signing key of the JSON protocol; without it, the wallet is called over gRPC.
     #[arg(long, value_name = "FILE")]
     signing_key_file: Option<PathBuf>,
-    /// File with the bearer token, gRPC only.
+    /// File with the bearer token; only for gRPC.
     #[arg(long, value_name = "FILE", conflicts_with = "signing_key_file")]
     token_file: Option<PathBuf>,
-    /// Root certificate for https, PEM; default: the system's.
+    /// Root certificate for https, in PEM; default: the system's root certificates.
     #[arg(long, value_name = "FILE")]
     ca: Option<PathBuf>,
     /// Timeout of a call in milliseconds.
     #[arg(long, value_name = "MS", default_value_t = 2_000, value_parser = clap::value_parser!(u64).range(1..=60_000))]
     answer_ms_max: u64,
-    /// Time limit in seconds for a tester to restart the wallet; 0 skips the restart case.
+    /// Seconds within which a tester must restart the wallet; 0 skips the restart case.
     #[arg(long, value_name = "SECONDS", default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=3_600))]
     restart_within: u64,
-    /// Play this case only; may be repeated. See `motherlode wallet cases`.
+    /// Run only this case; may be repeated. See `motherlode wallet cases`.
     #[arg(long = "case", value_name = "NAME")]
     cases: Vec<String>,
 }

@@ -34,10 +34,10 @@ struct Jackpots {
     /// Pool to watch.
     #[arg(long, value_name = "NAME", default_value_t = motherlode_slots::standard_pool().to_owned())]
     pool: String,
-    /// Currency of the figures.
+    /// Currency in which the jackpots are shown.
     #[arg(long, value_name = "CODE", default_value_t = Currency::EUR)]
     currency: Currency,
-    /// Updates to show; default: until Ctrl-C.
+    /// Number of updates to show; default: all until Ctrl-C.
     #[arg(long, value_name = "N", value_parser = figures::count)]
     updates: Option<u64>,
 }

@@ -1,5 +1,4 @@
-//! Runs a witness (c2sp.org/tlog-witness). A witness of an independent organisation prevents a log from showing different
-//! histories to different readers.
+//! Runs a witness (c2sp.org/tlog-witness).
 
 use super::{Failure, address, say};
 use motherlode_proofs::{Witness, load};
@@ -15,7 +14,7 @@ pub struct Args {
     /// Address to listen on; port 0 lets the system choose.
     #[arg(long, value_name = "ADDRESS", value_parser = address, default_value = "127.0.0.1:50061")]
     listen: SocketAddr,
-    /// Key of the witness, from `key new --witness`.
+    /// Key file of the witness, created by `key new --witness`.
     #[arg(long, value_name = "FILE")]
     key: PathBuf,
     /// Public key of a log; a log has one key per partition, so this option can be repeated.
@@ -43,10 +42,10 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         // The folder must not be created if the bind fails.
         let listener = TcpListener::bind(args.listen).await.map_err(|error| {
             Failure::found(format!("cannot listen on {}: {error}", args.listen))
-                .with_step("Name another address with --listen")
+                .with_step("Specify another address with --listen")
         })?;
         let witness = Witness::open(key, args.logs.clone(), args.data.clone()).map_err(|error| {
-            Failure::found(error).with_step("Name the data folder of this witness, or a new folder, with --data")
+            Failure::found(error).with_step("With --data, specify the data folder of this witness or a new folder")
         })?;
         let address = listener.local_addr().map_err(Failure::found)?;
         say(&format!("Witness {verifier}\n  http://{address}/add-checkpoint\n"))?;

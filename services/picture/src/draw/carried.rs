@@ -14,8 +14,8 @@ pub(crate) enum Shelf {
 }
 
 impl Shelf {
-    /// Reads a collection from figures: the number of crystals per colour (DM-11), 1-based indexes of
-    /// collected symbols in `potion_1` and `potion_2` (WF-06), and the number of unlocked features in `unlocked` (WF-11).
+    /// Reads a collection from its figures: the number of crystals per colour (DM-11), 1-based indexes of collected
+    /// symbols in `potion_1` and `potion_2` (WF-06), and the number of unlocked features in `unlocked` (WF-11).
     pub(crate) fn new(game: &GameInfo, figure: &dyn Fn(&str) -> i64) -> Option<Self> {
         let collected: Vec<_> =
             (0..game.symbols.len()).filter(|at| role(game, *at) == Some(SymbolRole::Collected)).collect();

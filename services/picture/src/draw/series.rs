@@ -1,5 +1,5 @@
-//! Draws a series of free spins or respins in rows of four small windows. A feature within free spins (WF-15) is drawn after
-//! the spin that triggered it.
+//! Draws a series of free spins or respins as small windows, four per row. A feature within free spins (WF-15) is drawn
+//! after the spin that triggered it.
 
 use super::{
     pen::{Hue, Pen},

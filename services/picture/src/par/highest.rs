@@ -58,13 +58,13 @@ impl Highest {
     pub fn rows(&self) -> Vec<(&'static str, String)> {
         let mut rows = vec![("highest stated win of a round", format!("{} bets", grouped(&self.bets)))];
         rows.extend((!self.at.is_empty()).then(|| ("reached", self.at.clone())));
-        rows.push(("chance of the highest win, at most", self.chance.clone()));
+        rows.push(("maximum chance of the highest win", self.chance.clone()));
         if !self.gambled_bets.is_empty() {
             rows.push((
                 "highest win with the gamble, for stakes in EUR",
                 format!("{} bets", grouped(&self.gambled_bets)),
             ));
-            rows.push(("chance of the win with the gamble, at most", self.gambled_chance.clone()));
+            rows.push(("maximum chance of the highest win with the gamble", self.gambled_chance.clone()));
         }
         rows
     }

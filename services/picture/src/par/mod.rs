@@ -36,7 +36,8 @@ pub enum SheetPart {
     Reels,
 }
 
-/// Default coin value in millionths; if the game does not offer it, the smallest coin value is used.
+/// Default coin value, in millionths of the currency unit; if the game does not offer it, the smallest coin value is
+/// used.
 const COIN_MICROS: u64 = 100_000;
 
 /// Renders a part of the sheet; `None` if this program's model of the game differs from the service's. May take seconds.
@@ -208,7 +209,7 @@ fn rates(par: &Par) -> Markup {
         vec![rate.title.render(), code(&rate.key), chance(&rate.value).render(), inverse.render()]
     });
     let says = "Chances and expected numbers per paid spin, unless stated otherwise. The column \"one in\" \
-                is the inverse of the chance.";
+                contains the inverse of the chance.";
     section("Features", &html! { (note(says)) (table(&["figure", "key", "value", "one in"], rows)) })
 }
 
@@ -240,8 +241,8 @@ fn volatility(game: &dyn Game, stake: &Stake, par: &Par) -> Markup {
     ]);
     let says = "Range of the mean return of a session of N rounds, by the normal approximation: the exact return without the jackpot \
                 ± z σ / √N, at least 0. The shades from dark to light include 90, 95 and 99 % of sessions. σ is the standard deviation \
-                of a round's win without jackpot and gamble; z is the factor in the table's head. Below about ten thousand rounds, \
-                most sessions are below the mean and few are far above it.";
+                of a round's win without jackpot and gamble; z is the factor in the table's head. Most sessions of \
+                fewer than about ten thousand rounds return less than the mean, and a few return far more.";
     let head = ["rounds", "standard error", narrowest, middle, widest];
     let inner = html! {
         (spread)
@@ -268,8 +269,8 @@ fn in_cash(reports: &[CashReport]) -> Markup {
         "coin value",
         "return in cash",
         "wins",
-        "error of the return, at most ±",
-        "change of the return if a player changes the coin value, at most ±",
+        "maximum error of the return (±)",
+        "maximum change of the return if a player changes the coin value (±)",
     ];
     let inner = html! {
         (note(CASH_PROOF))

@@ -36,13 +36,13 @@ impl Played {
         let (mean, sigmas) = self.mean(par);
         let before = match self.carries {
             true => {
-                "  Each simulated player first plays uncounted rounds, because the exact return is a long-term average, not that of a new player."
+                "  Each simulated player first plays rounds that are not counted, because the exact return is a long-term average and not the return of a new player."
             }
             false => "",
         };
         let says = format!(
-            "This section is a simulation, not exact: {} rounds through the code that serves players, from the fixed seed {}. \
-             They include features, but not the jackpot and the gamble.{before} The simulated return is {:.4} %, {sigmas:+.2} standard errors from the \
+            "This section is simulated, not exact: {} rounds were played by the code that serves players, with the fixed seed {}. \
+             They include features, but neither the jackpot nor the gamble.{before} The simulated return is {:.4} %, {sigmas:+.2} standard errors from the \
              exact return of {}; the highest simulated win of a whole round was {} bets. This command repeats the simulation:",
             grouped(&tally.rounds.to_string()),
             hex(&self.seed),
@@ -77,7 +77,7 @@ impl Played {
             (note(says))
             p { code { (self.command) } }
             (plot::distribution(&bars, 1.0 / rounds))
-            (table(&["win of a round, in bets", "rounds", "share", "share of rounds with this win or more"], rows))
+            (table(&["win of a round (multiple of the bet)", "rounds", "share", "share of rounds with this or a higher win"], rows))
         };
         section("Distribution of a round's win (simulated)", &inner)
     }

@@ -55,7 +55,8 @@ pub fn parts(shares: &[(f64, String)]) -> Markup {
     figure(height, "the return by component, as a share of the bet", &drawn)
 }
 
-/// Draws classes of wins, each with lower bound, share and label. The logarithmic scale begins at the share of one round.
+/// Draws a bar for each class of wins, given its lower bound, share of rounds and label. The logarithmic scale begins
+/// at the share of one round.
 pub fn distribution(classes: &[(String, f64, String)], one_round: f64) -> Markup {
     let (height, decades) = (330.0, (-(one_round / 2.0).log10()).ceil().max(1.0));
     let depth = height - ABOVE - BELOW;
@@ -79,7 +80,12 @@ pub fn distribution(classes: &[(String, f64, String)], one_round: f64) -> Markup
         drawn.push(text(x + step / 2.0, height - BELOW + 16.0, "middle", label));
         x += step;
     }
-    drawn.push(text((LEFT + WIDTH) / 2.0, height - 6.0, "middle", "win of a round in bets: lower bound of each class"));
+    drawn.push(text(
+        (LEFT + WIDTH) / 2.0,
+        height - 6.0,
+        "middle",
+        "win of a round as a multiple of the bet (lower bound of each class)",
+    ));
     figure(height, "the distribution of a round's win", &drawn)
 }
 

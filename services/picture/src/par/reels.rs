@@ -16,7 +16,7 @@ const RETURN_PLACES: usize = 7;
 fn meaning(info: &GameInfo) -> &'static str {
     match info.ways {
         true => {
-            "A figure in this table is the pay of one way, in coins; the number of ways is the product of the symbol's counts on the reels."
+            "Each figure in this table is the pay of one way, in coins; the number of ways is the product of the symbol's counts on the reels."
         }
         false => {
             "A line win pays its figure in this table times the coins per line; a scatter, which counts anywhere, pays its figure times the total bet."
@@ -114,7 +114,7 @@ fn strips(info: &GameInfo, set: &ReelSet) -> Markup {
         let on = |strip: &Vec<u8>| strip.get(stop).map_or_else(String::new, |symbol| symbol_name(info, *symbol));
         [stop.render()].into_iter().chain(set.strips.iter().map(|strip| on(strip).render())).collect()
     });
-    let says = "A strip is a ring. A reel shows its stop's symbol in the top row, and the next symbols below.";
+    let says = "A strip is circular. A reel shows its stop's symbol in the top row, and the next symbols below.";
     html! { details { summary { "The strips, stop by stop" } (note(says)) (table(&head, rows)) } }
 }
 
@@ -135,12 +135,12 @@ fn combinations(info: &GameInfo, set: &ReelSet) -> Markup {
     });
     let of = match info.ways {
         true => {
-            "Chance: expected number of ways in one spin. Return: expected win divided by the bet of a spin on \
+            "Chance: expected number of ways with this combination in one spin. Return: expected win divided by the bet of a spin on \
              these reels."
         }
         false => {
-            "Chance: on one line, or in all visible positions for symbols that count anywhere. Return: expected win divided by \
-             the bet of a spin on these reels."
+            "Chance: probability on one line or, for symbols that count anywhere, in all visible positions. Return: expected win \
+             divided by the bet of a spin on these reels."
         }
     };
     let head = ["combination", "pays", "chance", "one in", "returns"];

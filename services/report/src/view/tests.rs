@@ -158,8 +158,7 @@ async fn set_rates(ledger: &Handle, rates: std::ops::Range<u32>) {
     }
 }
 
-/// Returns the position of the figures at startup, and all events. If a table is found damaged, the function repeats
-/// the read until the events are computed again.
+/// Returns the position of the figures at startup, and all events. Repeats the read until damaged tables are rebuilt.
 async fn shown(ledger: &Handle, config: &Report) -> (u64, Vec<String>) {
     let follower = Follower::new(ledger.clone(), config);
     let began = follower.counts().positions[0];

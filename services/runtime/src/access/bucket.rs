@@ -2,7 +2,7 @@ use crate::{reason::Reason, refusal::Refusal};
 use parking_lot::Mutex;
 use std::time::Duration;
 
-/// Token bucket. A call takes 1,000 tokens, so a rate of n calls per second adds n tokens per millisecond.
+/// A call takes 1,000 tokens, so a rate of n calls per second adds n tokens per millisecond.
 #[derive(Debug)]
 pub(super) struct Bucket {
     per_second: u32,

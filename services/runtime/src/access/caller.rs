@@ -15,7 +15,8 @@ pub struct Caller(pub(super) Option<Arc<Identity>>);
 #[derive(Debug)]
 pub(super) struct Identity {
     pub(super) operator: Arc<Operator>,
-    /// Whether the credential belongs to `operator`; otherwise, another operator's credential may call for `operator`.
+    /// Whether the credential belongs to `operator`; otherwise, it belongs to another operator and may call for
+    /// `operator`.
     pub(super) is_own: bool,
     pub(super) name: String,
     pub(super) kind: Kind,
@@ -65,7 +66,7 @@ impl Caller {
         self.0.as_ref().is_none_or(|identity| *identity.operator.id == *operator)
     }
 
-    /// Returns whether the caller may see the operator's part of shared objects, such as pools.
+    /// Returns whether the caller may see `operator`'s part of shared objects, such as pools.
     #[must_use]
     pub fn sees(&self, operator: &str) -> bool {
         self.owns(operator) || self.owns(PLATFORM)

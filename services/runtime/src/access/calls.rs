@@ -122,7 +122,7 @@ pub const CALLS: &[Call] = &[
     node("/motherlode.log.v1.LogService/ReadViewFile"),
 ];
 
-/// Requires the key in a round's link instead of a credential.
+/// Call that requires the key from a round's link instead of a credential.
 const PUBLIC_ROUND: &str = "/motherlode.proof.v1.ProofService/GetPublicRound";
 
 /// Prefixes of the calls that need no credential.

@@ -47,7 +47,8 @@ impl Access {
         *current = new.into();
     }
 
-    /// Checks credential, rate and role. Stores a known caller in `caller` even if the call is refused.
+    /// Checks the caller's credential, call rate and role. Stores a known caller in `caller` even if the call is
+    /// refused.
     pub fn admit(
         &self,
         path: &str,

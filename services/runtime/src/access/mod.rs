@@ -4,9 +4,9 @@
 //! credential's roles, and adds a [`Caller`] to the request. Services treat the objects of other operators as
 //! nonexistent.
 //!
-//! Possible refusals in the order of the checks, before the message is read: TOKEN_AMBIGUOUS, TOKEN_MISSING, TOKEN_UNKNOWN
-//! or CERTIFICATE_UNKNOWN, OPERATOR_NOT_SERVED, TOKEN_EXPIRED or CERTIFICATE_EXPIRED, TOO_MANY_CONNECTIONS, RATE_LIMITED,
-//! METHOD_UNKNOWN, ROLE_MISSING. Health, reflection and GetPublicRound need no credential.
+//! Refusals, in the order of the checks: TOKEN_AMBIGUOUS, TOKEN_MISSING, TOKEN_UNKNOWN or CERTIFICATE_UNKNOWN,
+//! OPERATOR_NOT_SERVED, TOKEN_EXPIRED or CERTIFICATE_EXPIRED, TOO_MANY_CONNECTIONS, RATE_LIMITED, METHOD_UNKNOWN,
+//! ROLE_MISSING. Health, reflection and GetPublicRound need no credential.
 
 mod bucket;
 pub(crate) mod caller;

@@ -9,7 +9,7 @@ use http::{HeaderMap, Request, Response};
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 use tonic::body::Body;
 
-/// Limits buffered bytes. The access layer runs first.
+/// Limits buffered bytes. The access layer runs before this layer.
 #[derive(Clone)]
 pub struct Buffers {
     budget: Arc<Budget>,
@@ -41,7 +41,7 @@ impl Buffers {
         self.budget.take(&caller.operator(), bytes).map(CallBytes).map_err(Full::refused)
     }
 
-    /// Limits size and duration of the request's messages.
+    /// Limits the size of the request's messages and the time for each to arrive.
     pub fn read(&self, request: Request<Body>, call: &CallBytes) -> Result<Request<Body>, Refusal> {
         let inward = call.0.take_more(0).map_err(Full::refused)?;
         let first = !self.streams.contains(request.uri().path());
@@ -55,8 +55,8 @@ impl CallBytes {
         Response::from_parts(head, Outward::begin(body, self.0).await)
     }
 
-    /// Releases the call's reserved bytes when the answer is written. A longer answer is refused if too few further bytes
-    /// are free.
+    /// Releases the call's reserved bytes when the answer is written. An answer longer than the reservation is refused
+    /// if too few bytes are free.
     pub fn answer(mut self, answer: Bytes) -> Result<Bytes, Refusal> {
         let longer = answer.len().saturating_sub(self.0.bytes);
         if longer > 0 {

@@ -1,12 +1,11 @@
 use serde::{Deserialize, Serialize};
 
-/// Archive from which removed records are read.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ArchiveReads {
-    /// Folder or `s3://BUCKET/PREFIX`, as in `motherlode archive`; default: removed records are not read.
+    /// Archive, a folder or `s3://BUCKET/PREFIX`, as for `motherlode archive`; default: no archive is read.
     pub place: Option<String>,
-    /// Bytes of segments in memory; at least the size of an archived segment.
+    /// Maximum bytes of archived segments in memory; at least the size of one segment.
     pub memory_bytes_max: u64,
 }
 

@@ -1,9 +1,8 @@
-//! The canonical form of a configuration, identified by its digest (PL-29). A laboratory can compute the digest without
-//! this program.
+//! The canonical form of a configuration, identified by its digest (PL-29).
 //!
 //! The form is one line of JSON with sorted keys, without the keys in [`ELSEWHERE`]
-//! (`docs/reference/configuration-digest.md`). Roles are in the order `play`, `wallet`, `support`, `audit`, `admin`,
-//! `node`; operators and credentials are in file order. The form contains no secrets.
+//! (`docs/reference/configuration-digest.md`). Each credential's roles are in the order `play`, `wallet`, `support`,
+//! `audit`, `admin`, `node`; operators and credentials are in file order. The form contains no secrets.
 
 use super::Config;
 use serde_json::Value;

@@ -9,7 +9,8 @@ use std::net::{Ipv4Addr, SocketAddr};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Console {
-    /// HTTP address, with the service's TLS if configured. Default: `serve` tries the address [`Console::USUAL`].
+    /// HTTP address of the console, served with the service's TLS if configured. Default: `serve` tries the address
+    /// [`Console::USUAL`].
     pub listen: Option<SocketAddr>,
     /// Further accepted `Host` names, such as `console.example.com`. On loopback, or if this list is not empty, requests
     /// with an unlisted name are refused.
@@ -18,9 +19,9 @@ pub struct Console {
     pub spin: Option<String>,
     /// Address of the jackpot service for a `console` process; default: `[ledger] targets`.
     pub jackpot: Option<String>,
-    /// Public address of the pages of finished rounds, such as `https://check.example.com`; default: no pages. Set this key
-    /// in the console process, and in processes that write the log, which then return a link with each finished round. To
-    /// requests for this host name, the console serves only these pages.
+    /// Public address of the pages of finished rounds, such as `https://check.example.com`; default: no pages. Set this
+    /// key in the console process, and in processes that write the log, which then return a link with each finished
+    /// round. At this host name, the console serves only these pages.
     pub check_url: Option<String>,
     /// Whether to try the default listening address. The configuration file cannot set this field.
     #[serde(skip)]

@@ -16,7 +16,7 @@ pub enum ConfigError {
     Ledger { fault: String },
     #[error("draws: key_file {} is in a folder that copies of the log include: move the file to another folder", .0.display())]
     DrawKeys(PathBuf),
-    #[error("jurisdictions: there is no profile {name}; configure it, or name an existing profile")]
+    #[error("jurisdictions: there is no profile {name}: configure it, or specify an existing profile")]
     UnknownProfile { name: String },
     #[error("operator {operator:?}: {fault}")]
     Operator { operator: String, fault: String },

@@ -23,19 +23,19 @@ pub const PLATFORM: &str = "platform";
 pub struct Operator {
     /// Name, which is also the first part of player and round names.
     pub id: String,
-    /// Average calls per second; default: unlimited. A message on PlayStream counts as a call.
+    /// Maximum average calls per second; default: unlimited. A message on PlayStream counts as a call.
     pub calls_per_second_max: Option<u32>,
-    /// Burst of calls; default: the calls of one second.
+    /// Maximum burst of calls; default: the number of calls allowed per second.
     pub calls_burst_max: Option<u32>,
-    /// Weight, 1 to 100, for sharing calls, log bytes and the append queue.
+    /// Operator's weight, 1 to 100, when operators compete for calls, log bytes and the append queue.
     #[serde(default = "one")]
     pub weight: u32,
-    /// Limit of the open campaigns' total cost in whole EUR (PL-36); default: unlimited.
+    /// Maximum total cost of open campaigns, in whole EUR (PL-36); default: unlimited.
     pub campaign_liability_eur_max: Option<u32>,
     /// Ids that new players must have (PL-37).
     #[serde(default)]
     pub player_ids: PlayerIds,
-    /// Days after a player's last record before ErasePerson may erase the person, up to 36,500.
+    /// Days after a player's last record during which ErasePerson is refused for the player; at most 36,500.
     #[serde(default)]
     pub person_keep_days: u32,
     /// Kind of wallet (PL-31). A player keeps the kind that was configured when the player's first account was opened.
@@ -48,18 +48,17 @@ pub struct Operator {
     pub credentials: Vec<Credential>,
 }
 
-/// Ids that new players of an operator must have. Players in the log keep their ids.
+/// Ids that new players of an operator must have. Existing players keep their ids.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PlayerIds {
-    /// All names of 1 to 64 characters.
+    /// Any names of 1 to 64 characters.
     #[default]
     Names,
-    /// UUIDs, ULIDs, and 32 to 64 hexadecimal digits.
+    /// UUIDs, ULIDs, and ids of 32 to 64 hexadecimal digits.
     Opaque,
 }
 
-/// A credential.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Credential {
@@ -72,7 +71,8 @@ pub struct Credential {
     pub certificate_sha256: Option<Digest>,
     /// Roles.
     pub roles: Roles,
-    /// Further operators that the credential serves; a call names one in the header `motherlode-operator`.
+    /// Other operators for which the credential may call; each such call names its operator in the header
+    /// `motherlode-operator`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub operators: Vec<String>,
     /// Expiry in Unix milliseconds; in the configuration file, a date and time with offset.
@@ -218,7 +218,7 @@ impl Credential {
 fn check_served(operators: &[Operator], own: &Operator, credential: &Credential) -> Result<(), &'static str> {
     let served = &credential.operators;
     if served.iter().collect::<BTreeSet<_>>().len() < served.len() || served.contains(&own.id) {
-        return Err("a credential's operators must not include its own operator or any operator twice");
+        return Err("a credential's operators must not include its own operator, nor list an operator twice");
     }
     if credential.serves(own).any(|id| id == PLATFORM) && !served.is_empty() {
         return Err(
@@ -235,12 +235,13 @@ fn check_served(operators: &[Operator], own: &Operator, credential: &Credential)
     };
     let mut others = operators.iter().filter(|of| of.id != own.id);
     if others.any(|of| of.credentials.iter().any(|other| is_same(of, other))) {
-        return Err("an operator that this credential serves has another credential of the same name");
+        return Err("an operator that this credential serves has another credential with the same name");
     }
     Ok(())
 }
 
-/// Returns whether the token is blank. A blank token cannot authenticate, because whitespace is trimmed from headers.
+/// Returns whether this is the digest of a blank token. A blank token cannot authenticate, because whitespace is
+/// trimmed from headers.
 fn is_blank(token: &Digest) -> bool {
     [" ", "\t", "\n", "\r\n"]
         .iter()

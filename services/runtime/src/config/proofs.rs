@@ -6,7 +6,7 @@ use std::{net::SocketAddr, path::PathBuf};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Proofs {
-    /// Name of the log, such as `example.com/motherlode`; default: the name in the key. A partition is named
+    /// Name of the log, such as `example.com/motherlode`; default: the name in the key. The log of a partition is named
     /// `<name>/log/<partition>`.
     pub name: Option<String>,
     /// Key file made by `motherlode key new`; default: `proofs.key` in the data folder, created if missing.
@@ -20,12 +20,11 @@ pub struct Proofs {
     pub accept_new_key: bool,
 }
 
-/// A witness.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Witness {
-    /// Submission prefix, `http://host:port`, to which `/add-checkpoint` is appended.
+    /// Base URL of the witness, `http://host:port`; requests go to `/add-checkpoint` below it.
     pub url: String,
-    /// Verifier key.
+    /// Witness's public key (verifier key).
     pub key: String,
 }

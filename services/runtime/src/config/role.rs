@@ -17,7 +17,7 @@ pub enum Role {
     Spin,
     /// Pools.
     Jackpot,
-    /// Only the console, a client without a log or replica.
+    /// Only the console, which calls other processes and has no log or replica.
     Console,
 }
 
@@ -69,7 +69,8 @@ impl std::str::FromStr for Role {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LedgerTargets {
-    /// Addresses of these processes, such as "https://ledger-0:50051"; this process finds the writer of each partition.
+    /// Addresses of these processes, such as "https://ledger-0:50051"; this process finds out which of them writes each
+    /// partition.
     pub targets: Vec<String>,
     /// Partitions that a `ledger` process writes; default: all. The process reads the remaining partitions as a replica.
     pub write_partitions: BTreeSet<u32>,

@@ -6,6 +6,6 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Rules {
-    /// Superseded versions that accept new bets, as `game version`.
+    /// Superseded rules versions that accept new bets, each as `game version`.
     pub superseded_enabled: Vec<String>,
 }

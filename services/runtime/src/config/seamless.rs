@@ -6,7 +6,7 @@ use motherlode_state::is_text;
 use serde::{Deserialize, Serialize};
 use std::{fmt, fs, io, net::IpAddr, path::PathBuf};
 
-/// Holder of the players' money.
+/// Party that holds the players' money.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum WalletKind {
@@ -39,42 +39,42 @@ impl fmt::Debug for WalletCredentials {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Seamless {
-    /// Address, such as `https://wallet.acme.example:443`.
+    /// Address of the wallet, such as `https://wallet.acme.example:443`.
     pub url: String,
     /// Protocol.
     #[serde(default)]
     pub protocol: WalletProtocol,
-    /// File with the signing key for JSON, at least 32 characters.
+    /// File with the key that signs JSON calls, at least 32 characters.
     pub signing_key_file: Option<PathBuf>,
-    /// Token file for gRPC.
+    /// File with the bearer token for gRPC.
     pub token_file: Option<PathBuf>,
-    /// Root certificate for https, PEM; default: the system's.
+    /// Root certificate for https, in PEM; default: the system's root certificates.
     pub ca: Option<PathBuf>,
     /// Milliseconds to wait for the wallet's answer; after that, the outcome is unknown and the call is retried.
     #[serde(default = "answer_ms_max")]
     pub answer_ms_max: u64,
-    /// Milliseconds from the request of a debit to the commit of its bet; after that, the debit is rolled back.
+    /// Maximum milliseconds between the request for a debit and the commit of its bet; later, the debit is rolled back.
     #[serde(default = "debit_ms_max")]
     pub debit_ms_max: u64,
     /// Milliseconds before a pending call is reported as a significant event.
     #[serde(default = "overdue_ms")]
     pub overdue_ms: u64,
-    /// Concurrent bets of the operator; further bets are refused.
+    /// Maximum concurrent bets of the operator's players; further bets are refused.
     #[serde(default = "bets_max")]
     pub bets_max: usize,
-    /// Total of concurrent credits, rollbacks and reports of round ends per partition; reports use at most half of the
-    /// total.
+    /// Maximum total of concurrent credits, rollbacks and reports of round ends per partition; reports use at most half
+    /// of it.
     #[serde(default = "credits_max")]
     pub credits_max: usize,
     /// Whether `CloseRound` reports the end of rounds that have no credit, such as lost rounds (PL-39).
     #[serde(default = "close_rounds")]
     pub close_rounds: bool,
-    /// Whether `OpenFreeRound` announces each free round before its play.
+    /// Whether `OpenFreeRound` announces each free round before it is played.
     #[serde(default)]
     pub open_free_rounds: bool,
-    /// Name of this installation in each call, at most 64 characters; default: motherlode.
+    /// Name of this installation, sent in each call, at most 64 characters; default: motherlode.
     pub provider: Option<String>,
-    /// Brand of the operator in each call, at most 64 characters; default: the operator's id.
+    /// Operator's brand, sent in each call, at most 64 characters; default: the operator's id.
     pub brand: Option<String>,
 }
 

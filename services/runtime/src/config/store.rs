@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Store {
-    /// Servers, "nats://host:port,host:port"; `None` for segment files.
+    /// Addresses of the servers, "nats://host:port,host:port"; `None` for a log in segment files.
     pub url: Option<String>,
     /// Prefix of stream names: with the prefix MOTHERLODE, the first stream is MOTHERLODE_0.
     pub stream: String,
@@ -14,8 +14,8 @@ pub struct Store {
     pub replicas: u8,
     /// NATS credentials file (JWT and seed).
     pub credentials: Option<PathBuf>,
-    /// Stream key file with one key of 64 hexadecimal digits per line; the first key signs. All processes and tools need the
-    /// same file. Default: `keys/stream` in the data folder.
+    /// Stream key file with one key of 64 hexadecimal digits per line; the first key signs. All processes and tools
+    /// must use the same keys. Default: `keys/stream` in the data folder.
     pub key_file: Option<PathBuf>,
     /// `keys/stream` in the data folder ([`Config::log_store`](super::Config::log_store)), created with a new log and used
     /// if `key_file` is not set.
@@ -25,11 +25,12 @@ pub struct Store {
     pub unsigned_up_to: BTreeMap<String, u64>,
     /// Whether a missing stream is created.
     pub create: bool,
-    /// TLS to the servers; if not set, plaintext.
+    /// TLS settings for the servers; if not set, connections are plaintext.
     pub tls: Option<StoreTls>,
     /// Monitoring addresses of all servers, "http://host:8222", which report the servers' sync settings.
     pub monitor: Vec<String>,
-    /// Milliseconds after which an append with unknown outcome fails; must exceed the time of a leader election.
+    /// Milliseconds after which an append whose outcome is unknown fails; must exceed the duration of a leader
+    /// election.
     pub append_ms_max: u64,
     /// Exceptions for unsafe settings.
     pub allow_unsafe: AllowUnsafe,
@@ -39,7 +40,7 @@ pub struct Store {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct StoreTls {
-    /// Roots of the servers' certificates; default: the system's.
+    /// Root certificates for the servers; default: the system's root certificates.
     pub ca: Option<PathBuf>,
     /// Client certificate.
     pub certificate: Option<PathBuf>,
@@ -116,7 +117,7 @@ impl Store {
             return fault("replicas must be 1, 3 or 5");
         }
         if self.monitor.iter().any(|server| !server.starts_with("http://")) {
-            return fault("monitor must be addresses that begin with http://");
+            return fault("monitor must list addresses that begin with http://");
         }
         if self.tls.as_ref().is_some_and(|tls| tls.certificate.is_some() != tls.key.is_some()) {
             return fault("tls.certificate and tls.key must be set together");

@@ -1,19 +1,19 @@
 use serde::{Deserialize, Serialize};
 use std::{net::SocketAddr, path::PathBuf};
 
-/// Logs on standard error, and telemetry to an OpenTelemetry collector and Prometheus.
+/// Logs, which go to standard error, and telemetry for an OpenTelemetry collector and Prometheus.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Telemetry {
     /// Log filter: a level, or TARGET=LEVEL, such as `info,motherlode_ledger=debug`. RUST_LOG overrides this key.
     pub filter: String,
-    /// Format of the log lines. Lines to systemd's journal are prefixed with the priority.
+    /// Format of the log lines. If the output goes to systemd's journal, each line is prefixed with its priority.
     pub log_format: LogFormat,
     /// OTLP endpoint, such as "http://127.0.0.1:4317" or "https://collector:4318".
     pub otlp_endpoint: Option<String>,
-    /// Protocol of the endpoint; over HTTP, protobuf at `/v1/traces` and `/v1/metrics`.
+    /// Protocol of the endpoint; `http` posts protobuf to `/v1/traces` and `/v1/metrics`.
     pub otlp_protocol: OtlpProtocol,
-    /// Root certificate for https, PEM; default: the system's.
+    /// Root certificate for https, in PEM; default: the system's root certificates.
     pub otlp_ca: Option<PathBuf>,
     /// Percentage of requests that are traced.
     pub sample_percent: u8,
@@ -26,14 +26,11 @@ pub struct Telemetry {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LogFormat {
-    /// One line of text per event.
     #[default]
     Text,
-    /// One JSON object per line.
     Json,
 }
 
-/// Protocol of the endpoint.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OtlpProtocol {

@@ -1,6 +1,5 @@
 use serde::{Deserialize, Serialize};
 
-/// Part of the log that is verified before the first answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verify {

@@ -147,7 +147,7 @@ impl Accepted {
             biased;
             () = connection.shed() => tracing::debug!(%peer, "a connection was closed to make room for a new connection"),
             why = served => if let Some(why) = why {
-                tracing::debug!(%peer, why, "a connection was ended");
+                tracing::debug!(%peer, why, "a connection was closed");
             },
         }
     }

@@ -1,6 +1,6 @@
 //! Answers frequent unary calls, such as bets, in the task of their connection, because a separate task and the
-//! middleware layers would cost more than the bet itself. Calls that arrive together are answered together. Direct
-//! calls bypass the layers, so [`DirectCalls`] makes the same checks.
+//! middleware layers would cost more than the bet itself. Direct calls bypass the layers, so [`DirectCalls`] makes the
+//! same checks.
 
 use super::{calls::UnderWay, peer::Peer};
 use bytes::Bytes;

@@ -1,9 +1,9 @@
 //! Limit on a connection's HTTP/2 control frames.
 //!
-//! A client can send control frames (PRIORITY, RST_STREAM, SETTINGS, PING, GOAWAY, WINDOW_UPDATE, unknown frames and
-//! empty DATA) at almost no cost. Each frame takes its payload's bytes plus [`FRAME`] from the connection's allowance;
-//! if the allowance is used up, the connection is closed. The allowance grows with time, with each call by [`CALL`]
-//! bytes, and with the bytes sent, because clients acknowledge data with control frames.
+//! A client can send control frames (such as PING, unknown frames and empty DATA) at almost no cost. Each frame takes
+//! its payload's bytes plus [`FRAME`] from the connection's allowance; if the allowance is used up, the connection is
+//! closed. The allowance grows with time, by [`CALL`] bytes with each call, and by the bytes sent, because clients
+//! acknowledge data with control frames.
 
 use std::time::Instant;
 

@@ -44,7 +44,7 @@ impl Handshakes {
     pub(super) fn new(most: usize) -> Self {
         let meter = global::meter("motherlode");
         let counter = meter.u64_counter("motherlode.tls.handshakes");
-        let counter = counter.with_description("Number of ended TLS handshakes, by outcome.").build();
+        let counter = counter.with_description("Number of finished TLS handshakes, by outcome.").build();
         ["done", "failed", "late", "displaced"]
             .iter()
             .for_each(|how| counter.add(0, &[KeyValue::new("outcome", *how)]));

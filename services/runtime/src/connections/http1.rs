@@ -28,7 +28,7 @@ const REFUSAL: &[u8] =
     b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
 const HEAD_BYTES_MAX: usize = 16 << 10;
 
-/// Serves HTTP/1.1 on the caller's runtime until the process stops. After the stop, requests in progress are answered, and
+/// Serves HTTP/1.1 on the caller's runtime until the process stops. Requests in progress are then still answered, and
 /// each client has 300 ms to read the answers.
 pub async fn serve_http1<S, B>(
     listener: TcpListener,

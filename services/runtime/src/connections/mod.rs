@@ -1,7 +1,7 @@
 //! Connections, their limits and timeouts.
 //!
-//! All listeners of a process (gRPC, console with JSON, proof files) share one [`Admission`]. A connection is closed
-//! after a late handshake, an unanswered ping or a long time without calls.
+//! All listeners of a process (gRPC, console with JSON, proof files) share one [`Admission`]. A connection is closed if
+//! its handshake is late, a ping is not answered, or it is idle for too long.
 
 mod accepted;
 mod calls;
@@ -46,9 +46,9 @@ use tower::Service;
 
 const CALM: Duration = Duration::from_millis(100);
 
-/// Serves gRPC until the process stops. At the stop, connections get GOAWAY, and calls in progress are answered. A
-/// connection without calls in progress, or whose client does not read, is closed within 300 ms. Dropping the future closes
-/// all connections. `service` answers all calls except direct calls.
+/// Serves gRPC until the process stops; connections then get GOAWAY, and calls in progress are answered. A connection
+/// without calls in progress, or whose client does not read, is closed within 300 ms. Dropping the future closes all
+/// connections. `service` answers all calls except direct calls.
 pub async fn serve<S>(
     listener: TcpListener,
     acceptor: Option<Acceptor>,

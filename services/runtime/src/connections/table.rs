@@ -1,5 +1,3 @@
-//! The table is scanned only when a connection is opened, or when its first call is admitted.
-
 use super::{
     rounds,
     turns::{Share, Turns},
@@ -20,7 +18,7 @@ use tokio::sync::Notify;
 
 const CANCELLED_WINDOW: Duration = Duration::from_secs(10);
 const WARN_EVERY: Duration = Duration::from_secs(10);
-/// Age from which a connection with an incomplete handshake ranks as [`Kind::Ungreeted`].
+/// Age at which a connection with an incomplete handshake becomes [`Kind::Ungreeted`].
 const YOUNG: Duration = Duration::from_secs(1);
 const READ_MAX: Duration = Duration::from_millis(300);
 
@@ -59,7 +57,7 @@ impl Bounds {
                 "too few file descriptors for the configured number of connections: raise the limit of open files, or lower limits.connections_max"
             );
         } else {
-            tracing::info!(descriptors, reserve, all, "the limit of connections was set");
+            tracing::info!(descriptors, reserve, all, "set the connection limit");
         }
         Self::new(limits, all)
     }
@@ -132,7 +130,7 @@ pub struct Connection {
     share: OnceLock<Arc<Share>>,
     calls: AtomicU32,
     unread: AtomicU32,
-    /// Start of the idle time, in milliseconds since the table's creation.
+    /// Time when the connection became idle, in milliseconds since the table's creation.
     rests_since: AtomicU64,
     cancelled: Mutex<Option<(Instant, u32)>>,
     shed: Notify,
@@ -210,13 +208,13 @@ impl Table {
         if state.warned.is_none_or(|warned| now > warned + WARN_EVERY) {
             state.warned = Some(now);
             let connections = state.connections.len();
-            tracing::warn!(%peer, connections, "a connection was refused: the limit of connections is reached");
+            tracing::warn!(%peer, connections, "a connection was refused: the connection limit was reached");
         }
     }
 }
 
 impl State {
-    /// Closes a connection to make room for one of `peer`, which has `own` connections.
+    /// Closes a connection to make room for a new connection of `peer`, which already has `own` connections.
     fn make_way(&mut self, peer: IpAddr, own: usize) -> Option<()> {
         let mut counts = HashMap::new();
         for one in self.connections.values() {
@@ -268,7 +266,7 @@ impl State {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
-    /// Handshakes, or the head of the first HTTP/1.1 request, are incomplete for longer than [`YOUNG`].
+    /// The handshakes, or the head of the first HTTP/1.1 request, have been incomplete for longer than [`YOUNG`].
     Ungreeted,
     /// The connection has had no admitted call, and no call is in progress.
     Unknown,
@@ -365,8 +363,8 @@ impl Connection {
         self.share.get().unwrap_or_else(|| self.table.turns.unknown())
     }
 
-    /// Returns the number of calls that a connection may start before the next connection's turn: `alone`, or while
-    /// operators compete, the operator's remaining work units in the thread's round, but at least 1.
+    /// Returns the number of calls that the connection may start in its turn: while operators compete, the operator's
+    /// remaining work units in the thread's round (at least 1), otherwise `alone`.
     pub fn turn(&self, alone: usize) -> usize {
         match self.competes() {
             Some((share, most)) => rounds::left(share).unwrap_or(most).max(1),

@@ -35,7 +35,7 @@ async fn pl_37_wallet_transactions_after_a_restore_differ_from_the_undone_ones()
     printed(&["archive", "--from", log.to_str().unwrap(), "--to", to]);
     let restore = ["restore", "--from", to, "--to", target.to_str().unwrap(), "--position", &position];
     let text = printed(&[&restore[..], &["--undone", undone.to_str().unwrap()]].concat());
-    assert!(text.contains("the restored log lacks, for the wallet of acme: 20 debits"), "{text}");
+    assert!(text.contains("the restored log lacks 20 debits for the wallet of acme"), "{text}");
 
     let lines: Vec<Value> =
         fs::read_to_string(&undone).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect();

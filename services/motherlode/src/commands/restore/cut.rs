@@ -1,4 +1,5 @@
-//! Cut of a partition's records at a position or time, and the commit that continues them as another log.
+//! Cuts off a partition's records after a position or time, and creates the commit that continues the kept records as
+//! another log.
 
 use super::undone::Undone;
 use crate::commands::Failure;
@@ -13,13 +14,13 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-/// Last records that a restore keeps.
+/// Last record that a restore keeps in each partition, by position or time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum To {
-    /// Positions in partition 0 and in the following partitions; a partition without a position is cut to the records
-    /// that refer to no later record of partition 0.
+    /// Positions in partitions 0, 1, and so on; a partition without a position is cut before its first record that
+    /// refers to an omitted record of partition 0.
     Positions(Vec<Position>),
-    /// Unix ms.
+    /// Time in Unix milliseconds.
     Time(i64),
 }
 
@@ -32,7 +33,7 @@ impl To {
     }
 }
 
-/// Facts about the kept records, for the commit that follows them.
+/// State after the kept records, from which the commit that follows them is created.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Kept {
     pub(super) end: Position,
@@ -45,7 +46,7 @@ pub(super) struct Kept {
 pub(super) struct Cutter<'a> {
     partition: u32,
     to: &'a To,
-    /// Last position of a complete archive; records up to it are consistent.
+    /// Last position of the latest complete archive; records up to it refer only to archived records.
     archived: Position,
     home_end: Position,
     /// Last position in this partition that the kept records of partition 0 refer to.
@@ -62,7 +63,7 @@ pub(super) struct Cutter<'a> {
 
 pub(super) struct Cut {
     pub(super) kept: Kept,
-    /// Last record of the archive.
+    /// Position of the archive's last record.
     pub(super) last: Position,
     /// Last position in each other partition to which the kept records refer.
     pub(super) reports: BTreeMap<u32, Position>,
@@ -137,7 +138,7 @@ impl<'a> Cutter<'a> {
         }
     }
 
-    /// Checks that the cut is the requested one, and consistent with partition 0.
+    /// Checks that the partition is cut at the requested position, consistently with partition 0.
     pub(super) fn finish(self) -> Result<Cut, Failure> {
         let Self { partition, to, archived, home_end, reported, kept, cut, reports, refers, last, fault, undone } =
             self;
@@ -145,7 +146,8 @@ impl<'a> Cutter<'a> {
             return Err(fault);
         }
         let kept = cut.unwrap_or(kept);
-        let step = "Name only the position of partition 0, or use --time: the restore finds the other positions";
+        let step =
+            "With --position, specify only partition 0, or use --time: the restore then finds the other positions";
         if let Some(wanted) = to.position(partition).filter(|wanted| *wanted != kept.end) {
             let why = match refers {
                 Some(refers) => format!(
@@ -222,7 +224,7 @@ impl Kept {
     }
 }
 
-/// Returns the number that names a restore, if the record is the commit that this restore appended.
+/// Returns the restore's number if the record is the commit that a restore appended.
 pub(super) fn number(found: &Record) -> Option<u64> {
     let logged = record::decode(&found.bytes).ok()?;
     logged.commit.events.iter().find_map(|event| match event {

@@ -62,7 +62,7 @@ struct Call {
     position: Position,
 }
 
-/// Unanswered calls of one player, by the request that caused them.
+/// Wallet calls for one player that have no answer yet, by the request that caused them.
 #[derive(Debug, Default)]
 struct Pending {
     calls: BTreeMap<(SmolStr, Kind, Currency), Call>,
@@ -77,8 +77,8 @@ struct Sum {
     repeated: u64,
 }
 
-/// Receives the records of all partitions, one partition after another. Memory grows with unanswered calls, not with the
-/// log.
+/// Receives the records of all partitions, one partition after another. Its memory grows with unanswered wallet calls,
+/// not with the log.
 pub(super) struct Undone {
     file: Option<(PathBuf, BufWriter<File>)>,
     failed: Option<Failure>,
@@ -87,7 +87,7 @@ pub(super) struct Undone {
 }
 
 fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::unwritable(path, error, "With --undone, name a file that this user may write")
+    Failure::unwritable(path, error, "With --undone, specify a file that this user may write")
 }
 
 impl Undone {
@@ -151,7 +151,8 @@ impl Undone {
         }
     }
 
-    /// Lists a partition's calls that have no answer in the archive, unless the service repeats them after the restore.
+    /// Lists the partition's wallet calls that have no answer in the archive, except those that the service repeats
+    /// after the restore.
     pub(super) fn end_partition(&mut self, partition: u32, cut: Position) {
         for (stream, pending) in std::mem::take(&mut self.pending) {
             let StreamId::Player { operator, player } = &stream else { continue };
@@ -210,8 +211,8 @@ impl Undone {
         for ((operator, kind, currency), Sum { count, minor, unconfirmed, repeated }) in &self.sums {
             let _ = writeln!(
                 text,
-                "  the restored log lacks, for the wallet of {operator}: {count} {}, in total {minor} minor units of {}; {unconfirmed} without \
-                 an answer from the wallet, {repeated} to be sent again",
+                "  the restored log lacks {count} {} for the wallet of {operator}, {minor} minor units of {} in total; {unconfirmed} have \
+                 no answer from the wallet, and {repeated} will be sent again",
                 kind.name(),
                 currency.code()
             );

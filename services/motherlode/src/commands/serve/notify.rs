@@ -13,8 +13,8 @@ pub(super) fn stopping() {
 }
 
 /// Sends WATCHDOG=1 twice per `WatchdogSec`, so that systemd restarts the service if the runtime that serves calls
-/// hangs. Never ends. The runtime triggers each message, but a thread sends it, because a service manager that does not
-/// read must not block the runtime.
+/// hangs. The runtime triggers each message, but a thread sends it, because a service manager that does not read must
+/// not block the runtime.
 pub(super) async fn watchdog() {
     let Some(limit) = sd_notify::watchdog_enabled().filter(|limit| !limit.is_zero()) else {
         return std::future::pending().await;

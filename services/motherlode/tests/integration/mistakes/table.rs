@@ -93,7 +93,7 @@ pub const MISTAKES: &[Mistake] = &[
     ("serve --listen 127.0.0.1:0 --console @LISTENS --data fresh", 1, ["cannot listen on 127.0.0.1:", "Address already in use", "--listen or --console"]),
     ("serve --listen here --data fresh", 2, ["'here' for '--listen", "an IP address and a port, such as 127.0.0.1:50051", HELP]),
     ("serve --listen 0.0.0.0:0 --no-console --data fresh", 2, ["0.0.0.0:0 is reachable beyond loopback", "without TLS", "[allow_beyond_loopback] plaintext = true"]),
-    ("serve --listen 127.0.0.1:0 --no-console --data plain", 2, ["plain is a file", "must be a folder", "Name a folder with --data"]),
+    ("serve --listen 127.0.0.1:0 --no-console --data plain", 2, ["plain is a file", "must be a folder", "Specify a folder with --data"]),
     ("serve --listen 127.0.0.1:0 --no-console --data stopped --partitions 3", 1, ["stopped has the log of partitions 0", "but 3 partitions are configured", "(--partitions)"]),
     ("serve --partitions 65 --data fresh", 2, ["'65' for '--partitions", "1..=64", HELP]),
     ("serve --role king --data fresh", 2, ["'king' for '--role", "must be all, ledger, spin, jackpot or console", HELP]),

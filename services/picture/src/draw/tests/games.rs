@@ -60,7 +60,7 @@ fn dm_01_dm_03_dm_09_an_expanded_window_shows_its_ways_its_new_rows_and_crystals
         drawn_of(game, vec![spin.clone()], Outcome { round_win_coins: 4, round_win_minor: 4, ..Outcome::default() }),
         picture
     );
-    // DM-10: won free spins are shown separately from wins on ways.
+    // DM-10: free spins won are shown separately from ways wins.
     spin.wins = vec![win(1), win(12)];
     spin.free_spins_won = 10;
     let drawn = drawn_of(game, vec![spin], Outcome::default());
