@@ -1,5 +1,3 @@
-//! TCP proxy that a test can cut. After a cut, the connections stay open but carry no data, as in a network failure.
-
 use std::{
     io,
     net::SocketAddr,

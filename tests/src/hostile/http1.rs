@@ -1,5 +1,3 @@
-//! JSON calls, each on its own HTTP/1.1 connection. A client library would reuse one connection.
-
 use super::{Target, Wire};
 use std::io::{self, ErrorKind};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

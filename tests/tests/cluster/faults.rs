@@ -1,5 +1,3 @@
-//! After a process is frozen, killed or cut off, answers and health must change within the documented times (PL-30).
-
 use super::{LOOK, NEVER, PROGRAM, client};
 use motherlode_proto::ledger::v1::{DepositRequest, GetAccountRequest};
 use motherlode_runtime::config::Store;

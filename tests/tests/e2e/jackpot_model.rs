@@ -1,6 +1,3 @@
-//! Tests random bets, hits, voids, suspensions, rate changes and restarts against an independent model of the pool's
-//! rules (BW-11 to BW-19, PL-38).
-
 use motherlode_ledger::{Handle, Options};
 use motherlode_proto::{
     jackpot::v1::{DeclareIncidentRequest, ResumePoolRequest, SuspendPoolRequest},

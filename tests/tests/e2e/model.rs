@@ -1,6 +1,3 @@
-//! Tests random operations against an independent model of a player's view (PL-09, BW-11, DM-16, WF-12, PL-04, PL-17,
-//! PL-18).
-
 use motherlode_proto::{
     jackpot::v1::{ResumePoolRequest, SuspendPoolRequest},
     ledger::v1::{DepositRequest, OpenAccountRequest, SetExchangeRateRequest, VoidRoundRequest, WithdrawRequest},

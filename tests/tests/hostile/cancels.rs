@@ -1,8 +1,3 @@
-//! Attacks by cancellation (PL-42). After the cancellation of a request, no commit of this request may follow, and the
-//! answers must match the log.
-//!
-//! - `MOTHERLODE_CANCELS_SECONDS`: duration of the attack in seconds, 30 by default.
-
 use crate::{PROGRAM, asked};
 use futures_util::future::join_all;
 use motherlode_proto::{

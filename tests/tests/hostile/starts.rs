@@ -1,6 +1,3 @@
-//! Measures a start with and without the file in `draws.page_folder`, which records the log's end, and a player's first
-//! bet after each start (PL-40).
-
 use crate::PROGRAM;
 use motherlode_tests::{Client, EUR, Process, account, audited, bet};
 use std::{

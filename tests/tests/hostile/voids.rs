@@ -1,8 +1,3 @@
-//! Attacks by voids (PL-38): one operator voids rounds, some of them jackpot hits, as fast as possible while another
-//! operator plays.
-//!
-//! - `MOTHERLODE_VOIDS_SECONDS`: duration of the attack in seconds, 60 by default.
-
 use crate::{PROGRAM, asked, honest::Honest};
 use futures_util::future::join_all;
 use motherlode_proto::{
