@@ -11,10 +11,11 @@ use motherlode_proto::{
 use motherlode_runtime::{Config, config};
 use motherlode_server::{LogLocation, log_folder};
 use motherlode_state::{Currency, Event, HOME};
-use motherlode_tests::{Client, Player, checked, start_on};
+use motherlode_tests::{Client, Player, Process, checked, start_on};
 use prost::Message;
 use std::{
     collections::BTreeMap,
+    fs,
     path::Path,
     process::{Command, Output},
 };
@@ -91,6 +92,22 @@ fn figures(partitions: &[Vec<Bytes>]) -> LogFigures {
     LogFigures { balances, rounds }
 }
 
+async fn serves(name: &str, client: &mut Client, old: &[Vec<Bytes>]) {
+    let LogFigures { balances, rounds } = figures(old);
+    assert!(balances.len() > 1 && rounds.len() > 20, "{name}");
+    for ((player, currency), amount) in &balances {
+        let (operator, player) = player.split_once('/').unwrap();
+        let (operator_id, player_id) = (operator.to_owned(), player.to_owned());
+        let account = Account { operator_id, player_id, currency_code: currency.code().to_owned() };
+        assert_eq!(client.balance(&account).await, *amount, "{name}: {account:?}");
+    }
+    for (round_id, state) in rounds {
+        let round = client.ledger.get_round(GetRoundRequest { round_id }).await.unwrap().into_inner().round.unwrap();
+        assert_eq!(round.state(), state, "{name}: {}", round.round_id);
+        assert!(!round.steps.is_empty());
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_01_pl_30_a_log_of_every_earlier_version_is_served_and_gone_on_with() {
     for (name, golden) in LOGS {
@@ -101,21 +118,7 @@ async fn pl_01_pl_30_a_log_of_every_earlier_version_is_served_and_gone_on_with()
         let config = here(data.path(), old.len());
         let server = start_on(&config, motherlode_server::open_stores(&config).unwrap()).await;
         let mut client = Client::connect(server.address()).await;
-        let LogFigures { balances, rounds } = figures(&old);
-        assert!(balances.len() > 1 && rounds.len() > 20, "{name}");
-        for ((player, currency), amount) in &balances {
-            let (operator, player) = player.split_once('/').unwrap();
-            let (operator_id, player_id) = (operator.to_owned(), player.to_owned());
-            let account = Account { operator_id, player_id, currency_code: currency.code().to_owned() };
-            assert_eq!(client.balance(&account).await, *amount, "{name}: {account:?}");
-        }
-        for (round_id, state) in rounds {
-            let round =
-                client.ledger.get_round(GetRoundRequest { round_id }).await.unwrap().into_inner().round.unwrap();
-            assert_eq!(round.state(), state, "{name}: {}", round.round_id);
-            assert!(!round.steps.is_empty());
-        }
-
+        serves(name, &mut client, &old).await;
         let request = ListOpenRoundsRequest { operator_id: "demo".to_owned(), ..ListOpenRoundsRequest::default() };
         let open = client.spin.list_open_rounds(request).await.unwrap().into_inner().rounds;
         assert_eq!(open.len(), 1, "{name}");
@@ -134,6 +137,33 @@ async fn pl_01_pl_30_a_log_of_every_earlier_version_is_served_and_gone_on_with()
             more += now.len() - old.len();
         }
         assert!(more > 10, "{name}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_37_the_data_folders_of_earlier_releases_are_served() {
+    let releases = Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/releases");
+    let files: Vec<_> = fs::read_dir(releases).unwrap().map(|file| file.unwrap().path()).collect();
+    assert_eq!(files.len(), 2, "the last two releases");
+    for file in files {
+        let (folder, memory) = (tempfile::tempdir().unwrap(), tempfile::tempdir_in("/dev/shm").unwrap());
+        let (name, data) = (file.display().to_string(), folder.path().join("data"));
+        fs::create_dir(&data).unwrap();
+        let unpacked = Command::new("tar").arg("-xzf").arg(&file).arg("-C").arg(&data).status().unwrap();
+        assert!(unpacked.success(), "{name}");
+        let config = folder.path().join("config.toml");
+        fs::write(&config, format!("[draws]\npage_folder = {:?}\n", memory.path())).unwrap();
+        let old = vec![stored(&data, HOME)];
+        for newcomer in ["first", "second"] {
+            let process = Process::start(PROGRAM, &data, Some(&config));
+            let mut client = Client::connect(process.address).await;
+            serves(&name, &mut client, &old).await;
+            let mut player = Player::join(&mut client, newcomer, "0.05").await;
+            player.play_rounds(&mut client, 10).await.unwrap();
+            assert_eq!(process.terminate().await, Some(0), "{name}");
+        }
+        checked(&data);
+        assert!(stored(&data, HOME).starts_with(&old[0]), "{name}");
     }
 }
 
