@@ -253,8 +253,8 @@ pub enum Event {
     },
     /// Pool's stream: an incident was declared (PL-38).
     IncidentDeclared(Box<Incident>),
-    /// Pool's stream: after an incident, contributions of voided rounds of one partition are returned to operators'
-    /// houses. A commit with this event contains no other event.
+    /// Pool's stream: after an incident, the contributions of one partition's voided rounds are returned to the
+    /// operators' houses. A commit with this event contains no other event.
     ContributionsReturned {
         incident: SmolStr,
         partition: u32,
@@ -391,7 +391,7 @@ impl ConfigurationReloaded {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChangeProposed {
     pub stream: StreamId,
-    /// Change, as [`Event::as_proposed`] returns it.
+    /// Proposed change, in the form of [`Event::as_proposed`].
     pub change: Box<Event>,
     pub actor: String,
     pub lapses_ms: i64,

@@ -95,7 +95,7 @@ pub enum Refused {
     WrongStep { expected: u32, found: u32 },
     #[error("round {round} cannot be settled, because it has no resolved step")]
     NothingResolved { round: u64 },
-    /// The step has neither a draw nor a seed, or it has both.
+    /// A step must use the player's sealed draw; without one (`number` is 0), it needs a seed.
     #[error("the step does not use the player's next draw, {number}")]
     DrawMissing { number: u64 },
     #[error("the commit has draw {found}, expected {expected}")]
@@ -116,7 +116,7 @@ pub enum Refused {
     BadBase { position: u64 },
     #[error("draw generation {number} cannot begin at this position")]
     BadGeneration { number: u64 },
-    #[error("restore {number} cannot be recorded at this position")]
+    #[error("restore number {number} cannot be recorded at this position")]
     BadRestore { number: u64 },
     #[error("round {round} ends without revealing its draws")]
     RevealMissing { round: u64 },
