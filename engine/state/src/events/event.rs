@@ -88,8 +88,8 @@ pub enum Event {
         /// Facts about a round that was settled before its void (PL-37); `None` if the round was open, and in older logs.
         settled: Option<Box<SettledRound>>,
     },
-    /// Proposal to void a round that hit a jackpot; its id is the commit's position. Until the platform approves or rejects
-    /// the void, for at most `VOID_HOLD_MS`, the round's unpaid awards are not paid (PL-38).
+    /// Proposal to void a round that hit a jackpot. The commit's position is the proposal's id. Unpaid awards of the
+    /// round are held until the platform approves or rejects the void, for at most `VOID_HOLD_MS` (PL-38).
     VoidProposed {
         round: u64,
         reason: String,
@@ -235,7 +235,7 @@ pub enum Event {
     /// Pool's stream: a voided round's contribution was removed from the pool (BW-19).
     ContributionTakenBack {
         partition: u32,
-        /// Position of the void in the log.
+        /// Log position of the void.
         position: u64,
         /// Removed contribution in EUR, the sum of the next three fields.
         amount: Nano,
@@ -335,7 +335,7 @@ pub enum Event {
         /// Milliseconds by which the clock changed; negative if it was set back.
         by_ms: i64,
     },
-    /// System stream: proposed change (PL-27), whose id is the commit's position.
+    /// System stream: proposed change (PL-27); the commit's position is its id.
     ChangeProposed(ChangeProposed),
     /// Approval of the next event in the commit: a change on a pool's or the system stream (PL-27), or a void on a player's
     /// stream (PL-38).

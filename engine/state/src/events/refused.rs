@@ -1,4 +1,4 @@
-//! Refusals of commits. A refused commit has no effect.
+//! A refused commit has no effect.
 //!
 //! Only the first error of a commit is reported. Checks run in this order: the commit's positions in log and stream,
 //! then its events one by one. For a bet, the order is: switches, account, amount, round number, rate, campaign or
@@ -219,7 +219,7 @@ pub enum Refused {
     UnknownIncident { id: SmolStr },
     #[error("the pool already has {most} incidents, which is the maximum")]
     TooManyIncidents { most: usize },
-    #[error("the pool still has open rounds, contributions not yet pooled, or undecided hits or voids")]
+    #[error("the pool cannot be retired while it has open rounds, contributions not yet pooled, or undecided hits or voids")]
     PoolOutstanding,
     #[error("no money is being transferred from pool {pool}")]
     NoSuchTransfer { pool: SmolStr },
