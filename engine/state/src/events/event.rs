@@ -147,7 +147,7 @@ pub enum Event {
     /// The player's real money is in a seamless wallet. This event belongs to the commit that opens the first real-money
     /// account (PL-31).
     SeamlessChosen,
-    /// Request to debit the operator's wallet, which is sent once this event is durable (PL-31).
+    /// Request to debit the operator's wallet; Motherlode sends it once this event is durable (PL-31).
     DebitAsked(DebitAsked),
     DebitConfirmed {
         amount: Minor,

@@ -219,7 +219,7 @@ pub enum Refused {
     UnknownIncident { id: SmolStr },
     #[error("the pool already has {most} incidents, which is the maximum")]
     TooManyIncidents { most: usize },
-    #[error("the pool cannot be retired while it has open rounds, contributions not yet pooled, or undecided hits or voids")]
+    #[error("the pool cannot be retired: it has open rounds, unpooled contributions, or undecided hits or voids")]
     PoolOutstanding,
     #[error("no money is being transferred from pool {pool}")]
     NoSuchTransfer { pool: SmolStr },
