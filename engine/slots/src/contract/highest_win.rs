@@ -55,7 +55,8 @@ impl HighestWin {
             }
             (false, true) => {
                 "upper bound of a round's win; the chance of winning this amount is at most the stated chance; the \
-                 bound also covers a collection begun at the currency's highest coin value and completed at its lowest"
+                 bound also covers a crystal collection begun at the currency's highest coin value and completed at \
+                 its lowest"
             }
             (false, false) => {
                 "upper bound of a round's win; the chance of winning this amount is at most the stated chance; the gamble \

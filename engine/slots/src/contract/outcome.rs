@@ -80,7 +80,7 @@ pub enum Awaiting {
     Pick,
     FreeSpins,
     Feature,
-    /// The round waits for the player to guess, collect or halve.
+    /// The player may guess a card, or collect or halve the win.
     Double,
 }
 

@@ -86,7 +86,7 @@ pub enum ChoiceRefused {
     NotAwaited { awaiting: Awaiting },
     #[error("{given} objects were picked, but {needs} are required")]
     PickCount { needs: u8, given: u8 },
-    #[error("object {object} does not exist; objects are numbered 1 to {of}")]
+    #[error("there is no object {object} to pick; the objects are numbered 1 to {of}")]
     UnknownObject { object: u8, of: u8 },
     #[error("object {object} was picked twice")]
     SameObject { object: u8 },

@@ -11,7 +11,7 @@ pub struct Stake {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum StakeRefused {
-    #[error("the game does not offer a coin value of {micros} millionths")]
+    #[error("the game does not offer a coin value of {micros} millionths of the currency unit")]
     CoinValue { micros: u64 },
     #[error("the number of lines must be {min} to {max}, not {lines}")]
     Lines { lines: u32, min: u32, max: u32 },

@@ -65,7 +65,7 @@ impl CollectedTop {
 }
 
 impl GambleTop {
-    /// Each card but the last wins at most half of the limit, because a win above the limit ends the gamble.
+    /// Only the last card can double the win beyond the limit, so each earlier card adds at most half of the limit.
     fn most(&self, minor: &BigInt, bet: &Exact, limit: u64) -> BigInt {
         let doubled = |turns: u8| (BigInt::from(1) << turns) - 1;
         match self {

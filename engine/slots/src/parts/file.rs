@@ -9,7 +9,7 @@ pub enum ModelError {
     Part { part: &'static str, what: String },
     #[error("the game's return is {actual}, but the data file states {promised}")]
     Return { actual: String, promised: String },
-    #[error("a coin wins the jackpot with the probability {actual}, but the data file states 1/{promised_odds}")]
+    #[error("a staked coin wins the jackpot with the probability {actual}, but the data file states 1/{promised_odds}")]
     JackpotChance { actual: String, promised_odds: u64 },
 }
 

@@ -207,7 +207,7 @@ impl HoldAndWin {
     }
 }
 
-/// Cannot overflow: there are at most 30 windows with 15 marks each.
+/// Cannot overflow: there are at most 30 windows with 15 marked cells each.
 #[allow(clippy::cast_possible_truncation)]
 const fn index(of: usize) -> u32 {
     of as u32

@@ -33,7 +33,7 @@ impl Reels {
         let mut lengths = [0; REELS];
         for (length, strip) in lengths.iter_mut().zip(strips) {
             if strip.len() < rows || strip.len() > STOPS_MAX {
-                return Err(bad(format!("a reel strip cannot have {} stops", strip.len())));
+                return Err(bad(format!("a reel strip must have {rows} to {STOPS_MAX} stops, not {}", strip.len())));
             }
             *length = u32::try_from(strip.len()).map_err(|e| bad(e.to_string()))?;
         }

@@ -113,7 +113,7 @@ impl WaysReels {
             return Err(bad(format!("{rows} rows")));
         }
         if let Some(strip) = strips.iter().find(|strip| strip.len() < rows || strip.len() > STOPS_MAX) {
-            return Err(bad(format!("a reel strip cannot have {} stops", strip.len())));
+            return Err(bad(format!("a reel strip must have {rows} to {STOPS_MAX} stops, not {}", strip.len())));
         }
         let columns = strips.each_ref().map(|strip| (0..strip.len()).map(|stop| column(strip, stop, rows)).collect());
         let lengths = strips.each_ref().map(|strip| u32::try_from(strip.len()).unwrap_or(u32::MAX));

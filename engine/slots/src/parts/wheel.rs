@@ -1,8 +1,7 @@
 //! Bonus wheel. The jackpot's weight is proportional to the coins staked (BW-15).
 //!
-//! For each coin staked, the lowest money prize loses twice `jackpot_per_coin` of its weight: half of this weight goes to
-//! the jackpot, half to the money prize that is twice the lowest. Neither the total weight nor the mean money prize
-//! changes.
+//! Each staked coin takes twice `jackpot_per_coin` from the weight of the lowest money prize. Half of this goes to the
+//! jackpot, half to the prize that pays twice the lowest. Neither the total weight nor the mean money prize changes.
 
 use crate::contract::draws::Draws;
 use crate::contract::info::PrizeInfo;

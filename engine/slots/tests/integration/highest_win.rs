@@ -87,8 +87,8 @@ fn np_11_the_highest_round_of_neptune() {
     assert_eq!(highest("neptune").bets, &window + exact(30) * &window + treasures);
 }
 
-/// BW-06: in the round with the highest win, scatters award 20 free spins and the bonus 60. In each free spin, line
-/// wins are doubled and a bonus pays 300 times the bet.
+/// BW-06: in the round with the highest win, scatters award 20 free spins, and the bonus awards 60. In each free spin,
+/// line wins are doubled and a bonus pays 300 times the bet.
 #[test]
 fn bw_06_the_highest_round_of_bewitched() {
     let window = window("bewitched");

@@ -14,8 +14,7 @@ pub struct Commit {
     pub version: u64,
     /// Position of the stream's previous commit; 0 for the first commit.
     pub previous: u64,
-    /// Id of the request that caused the commit. A request id is applied at most once (PL-11). A deposit or withdrawal
-    /// is identified by its request id.
+    /// Id of the request that caused the commit. A request id is applied at most once (PL-11).
     pub request_id: SmolStr,
     pub fingerprint: [u8; 16],
     /// Time in Unix ms, which never decreases in a partition.

@@ -88,8 +88,8 @@ pub enum Event {
         /// Facts about a round that was settled before its void (PL-37); `None` if the round was open, and in older logs.
         settled: Option<Box<SettledRound>>,
     },
-    /// Proposal to void a round that hit a jackpot; its id is the commit's position. Until the platform approves or rejects
-    /// the void, for at most `VOID_HOLD_MS`, the round's unpaid awards are not paid (PL-38).
+    /// Proposal to void a round that hit a jackpot. The commit's position is the proposal's id. Unpaid awards of the
+    /// round are held until the platform approves or rejects the void, for at most `VOID_HOLD_MS` (PL-38).
     VoidProposed {
         round: u64,
         reason: String,
@@ -147,7 +147,7 @@ pub enum Event {
     /// The player's real money is in a seamless wallet. This event belongs to the commit that opens the first real-money
     /// account (PL-31).
     SeamlessChosen,
-    /// Request to debit the operator's wallet, which is sent once this event is durable (PL-31).
+    /// Request to debit the operator's wallet; Motherlode sends it once this event is durable (PL-31).
     DebitAsked(DebitAsked),
     DebitConfirmed {
         amount: Minor,
@@ -235,7 +235,7 @@ pub enum Event {
     /// Pool's stream: a voided round's contribution was removed from the pool (BW-19).
     ContributionTakenBack {
         partition: u32,
-        /// Position of the void in the log.
+        /// Log position of the void.
         position: u64,
         /// Removed contribution in EUR, the sum of the next three fields.
         amount: Nano,
@@ -253,8 +253,8 @@ pub enum Event {
     },
     /// Pool's stream: an incident was declared (PL-38).
     IncidentDeclared(Box<Incident>),
-    /// Pool's stream: after an incident, contributions of voided rounds of one partition are returned to operators'
-    /// houses. A commit with this event contains no other event.
+    /// Pool's stream: after an incident, the contributions of one partition's voided rounds are returned to the
+    /// operators' houses. A commit with this event contains no other event.
     ContributionsReturned {
         incident: SmolStr,
         partition: u32,
@@ -335,7 +335,7 @@ pub enum Event {
         /// Milliseconds by which the clock changed; negative if it was set back.
         by_ms: i64,
     },
-    /// System stream: proposed change (PL-27), whose id is the commit's position.
+    /// System stream: proposed change (PL-27); the commit's position is its id.
     ChangeProposed(ChangeProposed),
     /// Approval of the next event in the commit: a change on a pool's or the system stream (PL-27), or a void on a player's
     /// stream (PL-38).
@@ -391,7 +391,7 @@ impl ConfigurationReloaded {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChangeProposed {
     pub stream: StreamId,
-    /// Change, as [`Event::as_proposed`] returns it.
+    /// Proposed change, in the form of [`Event::as_proposed`].
     pub change: Box<Event>,
     pub actor: String,
     pub lapses_ms: i64,

@@ -16,7 +16,7 @@ pub struct PoolTerms {
     pub collision_share: CollisionShare,
 }
 
-/// Rule for the amount of a second jackpot hit in the refresh interval of an earlier hit (BW-17).
+/// Rule for the amount of a second jackpot hit before the jackpot display is refreshed (BW-17).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CollisionShare {
     /// The second jackpot hit wins `seed x coin / base coin`, plus all contributions since the first hit.

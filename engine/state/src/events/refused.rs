@@ -1,4 +1,4 @@
-//! Refusals of commits. A refused commit has no effect.
+//! A refused commit has no effect.
 //!
 //! Only the first error of a commit is reported. Checks run in this order: the commit's positions in log and stream,
 //! then its events one by one. For a bet, the order is: switches, account, amount, round number, rate, campaign or
@@ -95,7 +95,7 @@ pub enum Refused {
     WrongStep { expected: u32, found: u32 },
     #[error("round {round} cannot be settled, because it has no resolved step")]
     NothingResolved { round: u64 },
-    /// The step has neither a draw nor a seed, or it has both.
+    /// A step must use the player's sealed draw; without one (`number` is 0), it needs a seed.
     #[error("the step does not use the player's next draw, {number}")]
     DrawMissing { number: u64 },
     #[error("the commit has draw {found}, expected {expected}")]
@@ -116,7 +116,7 @@ pub enum Refused {
     BadBase { position: u64 },
     #[error("draw generation {number} cannot begin at this position")]
     BadGeneration { number: u64 },
-    #[error("restore {number} cannot be recorded at this position")]
+    #[error("restore number {number} cannot be recorded at this position")]
     BadRestore { number: u64 },
     #[error("round {round} ends without revealing its draws")]
     RevealMissing { round: u64 },
@@ -219,7 +219,7 @@ pub enum Refused {
     UnknownIncident { id: SmolStr },
     #[error("the pool already has {most} incidents, which is the maximum")]
     TooManyIncidents { most: usize },
-    #[error("the pool still has open rounds, contributions not yet pooled, or undecided hits or voids")]
+    #[error("the pool cannot be retired: it has open rounds, unpooled contributions, or undecided hits or voids")]
     PoolOutstanding,
     #[error("no money is being transferred from pool {pool}")]
     NoSuchTransfer { pool: SmolStr },
