@@ -119,8 +119,8 @@ impl Share {
         let terms = |pool: &PoolState| (pool.name.clone(), pool.terms.clone(), pool.status.clone());
         [
             ("the rates", books.rates == shared.rates),
-            ("the state of the system", books.system == shared.system),
-            ("the terms of pools", books.pools.values().map(terms).eq(shared.pools.values().map(terms))),
+            ("the state of the system stream", books.system == shared.system),
+            ("the pools' terms or statuses", books.pools.values().map(terms).eq(shared.pools.values().map(terms))),
             ("the unpaid awards", kept.eq(awards)),
         ]
         .into_iter()

@@ -73,8 +73,8 @@ impl Wallet {
         })
     }
 
-    /// Sum of the due credits, excluding reversals. A credit's money is in no player's account until the wallet
-    /// confirms it.
+    /// Sum of the due credits, excluding reversals. Their money has left the player's account, but the wallet has not
+    /// confirmed it.
     #[must_use]
     pub fn due(&self, currency: Currency) -> Minor {
         let amounts = self.dues.iter().filter(|due| due.currency == currency).map(|due| due.amount.0.max(0));
