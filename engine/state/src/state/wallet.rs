@@ -114,7 +114,7 @@ pub struct UnpaidCredit {
     pub currency: Currency,
     /// Amount in minor units: above 0 for a credit, 0 for a round-end report, below 0 for a reversal.
     pub amount: Minor,
-    /// Round whose end the call reports, or whose win it reverses; 0 for a credit that reports no end.
+    /// Round whose end the call reports, or whose win it reverses; 0 if it does neither.
     pub closes: u64,
     /// Whether the wallet refused the call, which now waits for an operator.
     pub held: bool,
