@@ -90,7 +90,7 @@ async fn mf_34_1_a_state_that_this_build_does_not_fold_stops_new_rounds_until_th
     let server = start(&config).await;
     let mut difference = server.ledger().state_difference();
     let finding = difference.wait_for(Option::is_some).await.unwrap().clone().unwrap();
-    assert!(finding.contains("the state of the system"), "{finding}");
+    assert!(finding.contains("the state of the system stream"), "{finding}");
     assert_eq!(server.ledger().failed().await, Standing::Failed(finding.clone()));
     let mut client = Client::connect(server.address()).await;
     let account = account("alice", EUR);

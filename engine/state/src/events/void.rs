@@ -8,15 +8,15 @@ use crate::values::{Minor, Nano};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum VoidedJackpot {
-    /// Only in older logs: the round's contribution was removed from the pool; the round's awards were not reversed.
+    /// Only in older logs: the round's contribution was removed from the pool, but its awards were not reversed.
     TakenBack,
     /// The round's contribution stays in the pool unless an incident returns it. No award of the round was paid, and unpaid
     /// awards return to the pool.
     Kept,
-    /// An award was paid, and its amount is charged to the operator's house; in all other respects like
+    /// An award was paid, and its amount is charged to the operator's house. Otherwise the same as
     /// [`VoidedJackpot::Kept`].
     Charged,
-    /// An award was paid, and the platform bears its cost; in all other respects like [`VoidedJackpot::Kept`].
+    /// An award was paid, and the platform bears its cost. Otherwise the same as [`VoidedJackpot::Kept`].
     Lost,
 }
 

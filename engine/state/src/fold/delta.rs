@@ -47,7 +47,7 @@ pub(super) struct PendingDelta {
     /// The name is copied instead of shared, because threads would contend for the reference count.
     pub pool: SmolStr,
     pub totals: PendingTotals,
-    /// Contribution to the pool: partition, position, amount.
+    /// Contribution to the pool, as (partition, position, amount).
     pub contribution: Option<(u32, u64, Nano)>,
     pub decision: Option<Box<Decision>>,
     pub voids: Vec<PendingVoid>,

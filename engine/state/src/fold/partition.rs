@@ -23,7 +23,8 @@ impl<'s> Transition<'s, '_> {
         let pool = self.pool(name)?;
         if cycle != if voids.is_empty() { 0 } else { pool.cycle } {
             return Err(Refused::BadReport {
-                reason: "the report's voids refer to a cycle other than the pool's current cycle".to_owned(),
+                reason: "the report's cycle must be the pool's current cycle if it states voids, otherwise 0"
+                    .to_owned(),
             });
         }
         let reports = &mut pool.reports;
@@ -37,7 +38,8 @@ impl<'s> Transition<'s, '_> {
         if let StretchEnd::Standing { open_rounds, mirrored } = *end {
             if !(reported.mirrored..position).contains(&mirrored) {
                 return Err(Refused::BadReport {
-                    reason: "the report's mirrored position must precede this commit and must not decrease".to_owned(),
+                    reason: "the report's mirrored position must be below this commit's, and must not decrease"
+                        .to_owned(),
                 });
             }
             (reported.open_rounds, reported.mirrored) = (open_rounds, mirrored);
@@ -198,7 +200,7 @@ fn check_report(report: &PartitionReported) -> Result<(), Refused> {
         }
         StretchEnd::Standing { .. } => return Ok(()),
         StretchEnd::Decision(decision) if to == 0 || (decision.partition(), decision.position()) != (partition, to) => {
-            "the hit or void is not at the end of the reported stretch of the log"
+            "the jackpot hit or void is not at the end of the reported range of positions"
         }
         StretchEnd::Decision(Decision::TakeBack(void)) if void.amount < Nano::ZERO || void.contributed_at >= to => {
             "the void takes back a negative amount, or a contribution that was not made before the void"
@@ -206,10 +208,10 @@ fn check_report(report: &PartitionReported) -> Result<(), Refused> {
         StretchEnd::Decision(Decision::Reversal(reversal))
             if reversal.amount <= Nano::ZERO || !(Nano::ZERO..=reversal.amount).contains(&reversal.to_house) =>
         {
-            "the reversed amount is not positive, or its house part is out of range"
+            "the reversed amount must be above 0, and the house's part of it must be between 0 and this amount"
         }
         StretchEnd::Decision(Decision::Hit(hit)) if !matches!(hit.stream, StreamId::Player { .. }) => {
-            "the hit is not on a player's stream"
+            "the jackpot hit is not on a player's stream"
         }
         StretchEnd::Decision(_) => return Ok(()),
     };

@@ -12,8 +12,7 @@ use crate::values::{MoneyError, Nano};
 impl Books {
     /// Returns events that add a partition's contributions to the pool up to its next jackpot hit or void, and that
     /// decide this hit or void. One commit decides up to [`DECISIONS_MAX`] consecutive voids, but only one hit.
-    /// Partitions with an undecided hit or void come first, then the partition with the longest range of positions to
-    /// pool.
+    /// Partitions with an undecided hit or void come first, then the partition with the most positions still to add.
     pub fn pool_step(&self, pool: &str) -> Result<Option<Vec<Event>>, MoneyError> {
         let state = self.pool(pool).filter(|state| state.mirrors().is_none());
         let (Some(state), Some(pending)) = (state, self.pending.get(pool)) else {
@@ -41,7 +40,7 @@ impl Books {
     }
 
     /// Returns the next report of `partition` to the pool, or `None` if there is nothing to report. `self` is the
-    /// durable state of the home partition, `there` that of `partition`.
+    /// durable state of partition 0, and `there` is that of `partition`.
     #[must_use]
     pub fn partition_report(&self, pool: &str, partition: u32, there: &Self) -> Option<PartitionReported> {
         let state = self.pool(pool)?;

@@ -23,9 +23,9 @@ fn same_refresh(earlier_ms: i64, later_ms: i64, refresh_ms: u32) -> bool {
 /// Computes the award of a jackpot hit (BW-16, BW-17). `pool` must already include all contributions before the hit and
 /// all earlier awards.
 ///
-/// The award is `weighted x coin / base coin + whole`. For a first jackpot hit, `weighted` is the pool and `whole` is
-/// zero. For a second hit in the same refresh interval, [`CollisionShare::Full`] makes `weighted` the seed and `whole`
-/// all increments. The award is rounded down to the player's minor unit; the reserve gets the rest.
+/// The award is `weighted x coin / base coin + whole`. For a first jackpot hit, `weighted` is seed plus increments,
+/// and `whole` is zero. For a second hit in the same refresh interval under [`CollisionShare::Full`], `weighted` is the
+/// seed, and `whole` is all increments. The award is rounded down to the player's minor unit; the reserve gets the rest.
 pub fn price(pool: &PoolState, hit: &Hit) -> Result<Award, MoneyError> {
     let terms = &pool.terms;
     let within = pool.last_hit_ms.is_some_and(|last_ms| same_refresh(last_ms, hit.time_ms, terms.refresh_ms));

@@ -91,8 +91,8 @@ impl Share {
         (books.pools, books.unpaid, books.rates, books.system) = (pools, unpaid, rates, system);
     }
 
-    /// Applies a commit that is not on a player's stream to the common state, but does not update pool amounts.
-    /// `is_kept` returns whether a player's unpaid awards belong to this share.
+    /// Applies a commit of a non-player stream to the common state, except to pool amounts. `is_kept` returns whether a
+    /// player's unpaid awards belong to this share.
     pub fn take_over(&mut self, commit: &Commit, is_kept: impl Fn(&StreamId) -> bool) -> Result<(), Refused> {
         let Self(books) = self;
         let StreamId::Pool(name) = &commit.stream else {
@@ -119,8 +119,8 @@ impl Share {
         let terms = |pool: &PoolState| (pool.name.clone(), pool.terms.clone(), pool.status.clone());
         [
             ("the rates", books.rates == shared.rates),
-            ("the state of the system", books.system == shared.system),
-            ("the terms of pools", books.pools.values().map(terms).eq(shared.pools.values().map(terms))),
+            ("the state of the system stream", books.system == shared.system),
+            ("the pools' terms or statuses", books.pools.values().map(terms).eq(shared.pools.values().map(terms))),
             ("the unpaid awards", kept.eq(awards)),
         ]
         .into_iter()

@@ -18,7 +18,7 @@ pub(super) struct Overlay {
 #[derive(Clone, Copy)]
 pub(super) struct View<'a> {
     pub durable: &'a Books,
-    /// Groups that are not durable, oldest first.
+    /// Groups of commits that are not durable, oldest first.
     pub over: &'a VecDeque<Overlay>,
 }
 
@@ -108,8 +108,8 @@ impl<'a> View<'a> {
         self.durable.pending.get(pool)
     }
 
-    /// Returns the position up to which the pool can add contributions: the durable end of its own partition, or the end
-    /// that another partition reported.
+    /// Returns how far a partition's contributions can be added to the pool: to the durable end of the pool's own
+    /// partition, or to the last position that another partition reported.
     pub fn durable_end(self, pool: &PoolState, partition: u32) -> u64 {
         if partition == pool.head.partition {
             return self.durable.end(partition).position;

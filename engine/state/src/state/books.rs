@@ -62,7 +62,7 @@ pub struct Books {
     pub(crate) pools: BTreeMap<Arc<str>, PoolState>,
     pub(crate) pending: BTreeMap<Arc<str>, Pending>,
     pub(crate) unpaid: BTreeMap<AwardKey, UnpaidAward>,
-    /// Contributions of voided rounds; only in the home partition.
+    /// Contributions of voided rounds; only in partition 0.
     pub(crate) void_sums: BTreeMap<VoidKey, VoidSum>,
     pub(crate) rates: CurrentRates,
     pub(crate) system: System,

@@ -1,5 +1,5 @@
-//! Generations of draws (PL-40). Each writer logs a random salt when it starts, so two writers that continue a log from
-//! the same position deal different values.
+//! A generation of draws begins when a writer starts and logs a random salt (PL-40). So two writers that continue a log
+//! from the same position deal different values.
 
 use std::collections::BTreeSet;
 

@@ -21,7 +21,7 @@ pub(crate) struct Operator {
     pub busy: BTreeSet<SmolStr>,
     pub owing: BTreeSet<SmolStr>,
     pub waiting: BTreeSet<(i64, SmolStr)>,
-    /// Pending void proposals: time of lapse (Unix ms), player, round.
+    /// Pending void proposals, as (time of lapse in Unix ms, player, round).
     pub void_proposals: BTreeSet<(i64, SmolStr, u64)>,
 }
 

@@ -121,7 +121,7 @@ impl PlayerState {
         self.wallet()?.debit.as_ref()
     }
 
-    /// Returns a copy of the player whose balance is increased by `amount`, as by a confirmed debit.
+    /// Returns the player as after a confirmed debit, which moves `amount` from the wallet to the balance.
     #[must_use]
     pub fn with_funds(&self, currency: Currency, amount: Minor) -> Self {
         let mut funded = self.clone();

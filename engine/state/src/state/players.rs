@@ -1,5 +1,5 @@
-//! Players of an operator, ordered by name hash, so that lookups compare numbers. With the sorted set of names, listing
-//! by prefix reads only the listed players.
+//! Players of an operator, ordered by name hash, so that lookups compare numbers. A sorted set of names
+//! serves listings by prefix.
 //!
 //! For [snapshots](super::watch), the table records which players changed since the latest snapshot, and keeps former
 //! states that the running snapshot has not written yet.
@@ -22,8 +22,8 @@ type Slots = SmallVec<[Slot; 1]>;
 struct Slot {
     name: SmolStr,
     state: Arc<PlayerState>,
-    /// Number of the first snapshot that contains the player's last change; 0 if the player is unchanged since it was
-    /// loaded.
+    /// Number of the first snapshot that contains the player's last change; 0 if the player is unchanged since
+    /// loading.
     changed: u32,
     used: u32,
 }

@@ -1,4 +1,4 @@
-//! Contributions of voided rounds, which stay in the pool unless an incident returns them (PL-38), summed per operator,
+//! Voided rounds' contributions, which stay in the pool unless an incident returns them (PL-38), summed per operator,
 //! game, version and minute of the bet. Sums older than [`RETURN_MINUTES`] are dropped.
 
 use std::sync::Arc;

@@ -73,8 +73,8 @@ impl Wallet {
         })
     }
 
-    /// Sum of the due credits, excluding reversals. A credit's money is in no player's account until the wallet
-    /// confirms it.
+    /// Sum of the due credits, excluding reversals. Their money has left the player's account, but the wallet has not
+    /// confirmed it.
     #[must_use]
     pub fn due(&self, currency: Currency) -> Minor {
         let amounts = self.dues.iter().filter(|due| due.currency == currency).map(|due| due.amount.0.max(0));
@@ -114,7 +114,7 @@ pub struct UnpaidCredit {
     pub currency: Currency,
     /// Amount in minor units: above 0 for a credit, 0 for a round-end report, below 0 for a reversal.
     pub amount: Minor,
-    /// Round whose end the call reports, or whose win it reverses; 0 for a credit that reports no end.
+    /// Round whose end the call reports, or whose win it reverses; 0 if it does neither.
     pub closes: u64,
     /// Whether the wallet refused the call, which now waits for an operator.
     pub held: bool,

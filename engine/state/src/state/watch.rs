@@ -1,4 +1,4 @@
-//! Snapshots of the books, taken while commits change them.
+//! Snapshots of the books, taken while commits continue.
 //!
 //! [`Books::freeze`] begins a snapshot, and the players' earlier states are kept until [`Books::thaw`].
 //! [`Books::evict`] removes unchanged players from memory. Before a commit on an evicted player's stream,
@@ -73,8 +73,8 @@ impl Books {
         self.operators.entry(operator.clone()).or_default().players.load(player, state, watch);
     }
 
-    /// Scans the next `places` slots of the player table and evicts their players, except those with unwritten changes
-    /// or open rounds or, if `recent` is false, those used recently. Returns whether the end of the table was reached.
+    /// Evicts the players in the next `places` slots of the player table. Players with unwritten changes or open rounds
+    /// stay; if `recent` is false, recently used players stay too. Returns whether the end of the table was reached.
     pub fn evict(&mut self, hand: &mut Hand, places: usize, recent: bool) -> bool {
         let watch = self.watch;
         let used = if recent { u32::MAX } else { watch.age.saturating_sub(1) };

@@ -132,7 +132,7 @@ fn mf_34_1_a_player_in_another_state_than_this_build_folds_is_found() {
 
 #[test]
 fn mf_34_1_what_players_are_judged_by_is_compared_as_well() {
-    for what in ["the rates", "the state of the system", "the terms of pools", "the unpaid awards"] {
+    for what in ["the rates", "the state of the system stream", "the pools' terms or statuses", "the unpaid awards"] {
         let found = logs::all().iter().any(|log| {
             (1..=log.records.len() as u64).any(|records| {
                 let (_folder, check) = check(log, records, |_, _| ());
