@@ -157,7 +157,7 @@ fn pl_30_a_forged_copy_is_found() {
         let Event::JackpotPaid { hit, .. } = &mut it.commit.events[0] else { unreachable!() };
         *hit += 1;
     };
-    forge(paid, &elsewhere, "paid without a hit, or twice");
+    forge(paid, &elsewhere, "paid without a jackpot hit, or was paid twice");
     let rate = find(|event| matches!(event, Event::RateSet { .. }));
     let event = Event::RateSet { currency: Currency::SEK, rate: FxRate::ONE, source: "t".into() };
     let other_rate = changed(&copy[rate], |it| it.commit.events = vec![event]);

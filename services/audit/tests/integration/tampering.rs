@@ -137,7 +137,7 @@ fn bw_15_a_hit_stands_exactly_where_the_outcome_says() {
     let dropped = found(&tale, at, |logged| {
         logged.commit.events.retain(|event| !matches!(event, Event::JackpotHit { .. }));
     });
-    assert_eq!(dropped.what, "the outcome hits the jackpot, but the log has no hit");
+    assert_eq!(dropped.what, "the outcome hits the jackpot, but the log has no jackpot hit");
     let plain = first_step(&tale);
     let invented = found(&tale, plain, |logged| {
         let hit = Event::JackpotHit { round: step(logged).round, pool: crate::common::POOL.into() };
