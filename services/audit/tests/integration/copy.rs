@@ -135,7 +135,7 @@ fn pl_30_a_forged_copy_is_found() {
         assert!(found.position == copy[at].position && found.what.contains(what), "{what}: {found}");
     };
     let settled = find(|event| matches!(event, Event::RoundSettled { win, .. } if win.0 > 0));
-    forge(settled, &|it| it.balances_after[0].1.0 += 1, "the balances that the commit states");
+    forge(settled, &|it| it.balances_after[0].1.0 += 1, "the balances stated in the commit");
     forge(settled, &|it| crate::common::step(it).outcome[3] ^= 1, "PL-06");
     forge(settled, &|it| it.commit.time_ms -= 1_000_000, "is before its predecessor's time");
     forge(settled, &|it| it.commit.version += 1, "missing or out of place");

@@ -73,7 +73,7 @@ fn pl_09_another_balance_is_found() {
     let tale = Tale::of_everything();
     let at = first_step(&tale);
     let changed = found(&tale, at, |logged| logged.balances_after[0].1.0 += 1);
-    assert!(changed.what.starts_with("the balances that the commit states"), "{changed}");
+    assert!(changed.what.starts_with("the balances stated in the commit"), "{changed}");
     found(&tale, at, |logged| logged.balances_after.clear());
 }
 

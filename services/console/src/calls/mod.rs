@@ -1,9 +1,9 @@
 //! Serves all calls as `POST /v1/<Service>/<Method>` in Protobuf's canonical JSON, for callers without gRPC.
 //!
-//! Before the body is read, the middleware for gRPC calls also checks the permissions, deadline (`grpc-timeout`) and
-//! limits of these calls. A streaming method answers with one line `{"result": ...}` per message; after a failure, the
-//! last line is `{"error": ...}`. Methods that take a stream of requests need gRPC. The body of a refusal is a
-//! `google.rpc.Status`, and its HTTP status corresponds to the gRPC code.
+//! Before the body is read, the middleware checks permissions, deadline (`grpc-timeout`) and limits, as for gRPC calls.
+//! A streaming method answers with one line `{"result": ...}` per message; after a failure, the last line is
+//! `{"error": ...}`. Methods that take a stream of requests need gRPC. The body of a refusal is a `google.rpc.Status`, and
+//! its HTTP status corresponds to the gRPC code.
 
 mod body;
 mod bounds;
@@ -124,8 +124,8 @@ impl LetIn {
         Self { peer: request.extensions().get::<Arc<Peer>>().cloned(), token }
     }
 
-    /// Counts the connection for the call's token. Must be called only after the service has accepted the call;
-    /// otherwise a refused call would count twice for the rate limit.
+    /// Counts the connection for the call's token. Must be called only after the service has accepted the call,
+    /// because refused tokens do not count.
     fn note(&self) -> Result<(), Refusal> {
         let connection = self.peer.as_ref().and_then(|peer| peer.connection()).filter(|one| !one.is_known());
         match (connection, &self.token) {
