@@ -120,8 +120,8 @@ impl Campaigns {
             let counted = (counted.begun, counted.given_back, counted.cancelled);
             if booked != Some(counted) {
                 let what = format!(
-                    "PL-18: the state of campaign {id} of {stream} does not match the logged rounds, returned rounds and \
-                     cancellation of the campaign"
+                    "PL-18: the state of campaign {id} of {stream} does not match the logged rounds, returned rounds \
+                     and cancellation of the campaign"
                 );
                 return Err(Fault::new(what, format!("{counted:?}"), format!("{booked:?}")));
             }

@@ -196,8 +196,8 @@ fn stretch_end(end: &StretchEnd) -> String {
             let (position, stream, round, currency) = (hit.position, &hit.stream, hit.round, hit.currency);
             let (coin, rate, time_ms) = (hit.coin_value, hit.rate, hit.time_ms);
             format!(
-                "the jackpot hit at position {position} in round {round} of {stream}: coin value {coin} {currency}, rate \
-                 {rate}, time {time_ms} ms"
+                "the jackpot hit at position {position} in round {round} of {stream}: coin value {coin} {currency}, \
+                 rate {rate}, time {time_ms} ms"
             )
         }
         StretchEnd::Decision(Decision::TakeBack(void)) => {
@@ -210,9 +210,7 @@ fn stretch_end(end: &StretchEnd) -> String {
             format!("the void at position {}, which reverses {} EUR of awards", reversal.position, reversal.amount)
         }
         StretchEnd::Standing { open_rounds, mirrored } => {
-            format!(
-                "{open_rounds} open rounds, mirrored to position {mirrored} of partition 0, without a jackpot hit or void"
-            )
+            format!("{open_rounds} open rounds, mirrored to position {mirrored} of partition 0, no jackpot hit or void")
         }
     }
 }

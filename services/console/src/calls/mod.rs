@@ -2,8 +2,8 @@
 //!
 //! Before the body is read, the middleware checks permissions, deadline (`grpc-timeout`) and limits, as for gRPC calls.
 //! A streaming method answers with one line `{"result": ...}` per message; after a failure, the last line is
-//! `{"error": ...}`. Methods that take a stream of requests need gRPC. The body of a refusal is a `google.rpc.Status`, and
-//! its HTTP status corresponds to the gRPC code.
+//! `{"error": ...}`. Methods that take a stream of requests need gRPC. The body of a refusal is a `google.rpc.Status`,
+//! and its HTTP status corresponds to the gRPC code.
 
 mod body;
 mod bounds;
@@ -108,8 +108,8 @@ async fn send(
     Ok(Streaming::new_response(Bytes, answer.into_body(), code, None, Some(ANSWER_MAX)))
 }
 
-/// Connection and token of a call that the service has not accepted yet. If the service is in this process, the connection
-/// counts towards the limit of the call's credential, otherwise towards the token's limit.
+/// Connection and token of a call that the service has not accepted yet. If the service is in this process, the
+/// connection counts towards the limit of the call's credential, otherwise towards the token's limit.
 struct LetIn {
     peer: Option<Arc<Peer>>,
     token: Option<String>,
