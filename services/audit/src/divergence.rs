@@ -69,7 +69,7 @@ impl From<NotCanonical> for Fault {
 
 impl From<Refused> for Fault {
     fn from(refused: Refused) -> Self {
-        let what = format!("the books refuse the commit: {refused}");
+        let what = format!("the auditor's books refuse the commit: {refused}");
         match refused {
             Refused::WrongPosition { expected, found }
             | Refused::WrongVersion { expected, found }

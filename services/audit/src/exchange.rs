@@ -130,7 +130,8 @@ impl Exchange {
         self.mirrors.push_back((position, home_position));
         while self.heads.pop_front_if(|head| *head < home_position).is_some() {}
         if self.heads.pop_front_if(|head| *head == home_position).is_none() {
-            let what = "the mirror names a position of partition 0 at which the pool has no commit for this partition";
+            let what =
+                "the pool's copy names a position of partition 0 at which the pool has no commit for this partition";
             return Err(Fault::new(what, "the position of a commit of the pool in partition 0", home_position));
         }
         while self.views.get(1).is_some_and(|(since, _)| *since <= home_position) {
@@ -140,7 +141,7 @@ impl Exchange {
         match self.views.front() {
             Some((_, view)) if *view == found => {}
             view => {
-                let what = "the mirror's state of the pool differs from the state in partition 0";
+                let what = "the state in the pool's copy differs from the pool's state in partition 0";
                 let expected = view.map_or_else(|| "none".to_owned(), |(_, view)| format!("{view:?}"));
                 return Err(Fault::new(what, expected, format!("{found:?}")));
             }
@@ -153,7 +154,7 @@ impl Exchange {
             due.iter_mut().for_each(|award| award.seed_from_house = Nano::ZERO);
         }
         if due != *awards {
-            let what = "the mirror's awards differ from the pool's awards";
+            let what = "the awards in the pool's copy differ from the pool's awards";
             return Err(Fault::new(what, format!("{due:?}"), format!("{awards:?}")));
         }
         let mut due = vec![];
@@ -161,7 +162,7 @@ impl Exchange {
             due.push(returned);
         }
         if due != *returns {
-            let what = "the returned contributions in the mirror differ from those that the pool returned";
+            let what = "the returned contributions in the pool's copy differ from those that the pool returned";
             return Err(Fault::new(what, format!("{due:?}"), format!("{returns:?}")));
         }
         while self.reversals.pop_front_if(|(to, _)| *to <= decided_to).is_some() {}
@@ -210,7 +211,9 @@ fn stretch_end(end: &StretchEnd) -> String {
             format!("the void at position {}, which reverses {} EUR of awards", reversal.position, reversal.amount)
         }
         StretchEnd::Standing { open_rounds, mirrored } => {
-            format!("{open_rounds} open rounds, mirrored to position {mirrored} of partition 0, no jackpot hit or void")
+            format!(
+                "{open_rounds} open rounds, pool copied up to position {mirrored} of partition 0, no jackpot hit or void"
+            )
         }
     }
 }

@@ -151,7 +151,7 @@ fn pl_30_a_forged_copy_is_found() {
         let Event::RoundVoided { refund, .. } = &mut it.commit.events[0] else { unreachable!() };
         refund.0 += 1;
     };
-    forge(voided, &more, "the books refuse");
+    forge(voided, &more, "the auditor's books refuse");
     let paid = find(|event| matches!(event, Event::JackpotPaid { .. }));
     let elsewhere = |it: &mut Logged| {
         let Event::JackpotPaid { hit, .. } = &mut it.commit.events[0] else { unreachable!() };
