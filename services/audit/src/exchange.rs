@@ -212,7 +212,7 @@ fn stretch_end(end: &StretchEnd) -> String {
         }
         StretchEnd::Standing { open_rounds, mirrored } => {
             format!(
-                "{open_rounds} open rounds, pool copied up to position {mirrored} of partition 0, no jackpot hit or void"
+                "{open_rounds} open rounds, pool copied to position {mirrored} of partition 0, no jackpot hit or void"
             )
         }
     }
