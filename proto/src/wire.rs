@@ -14,7 +14,7 @@ pub trait Wire: Message + Default + 'static {
     fn written(&self) -> Bytes;
 }
 
-/// Field numbers; 0 for a missing field.
+/// Numbers of a message's name fields; 0 for a missing field.
 #[derive(Debug, Clone, Copy)]
 pub struct NameFields {
     request_id: u32,

@@ -35,7 +35,7 @@ pub enum ArchiveError {
         "partition {partition} ends at position {end}, but a checkpoint was signed for {size} records: records are missing"
     )]
     Missed { partition: u32, end: Position, size: Position },
-    #[error("partition {partition}: the records up to {size} do not match the signed checkpoint of {origin}")]
+    #[error("partition {partition}: the records up to {size} do not match the signed checkpoint of the log {origin}")]
     Unsigned { partition: u32, size: Position, origin: String },
     #[error("invalid checkpoint of partition {partition}: {source}")]
     Signature { partition: u32, source: NoteError },

@@ -132,7 +132,7 @@ impl Archive {
         }
     }
 
-    /// Returns the first position of the last full segment that starts at or before a position.
+    /// Returns the first position of the last full segment that starts at or before `to`.
     pub(crate) async fn last_full_to(&self, partition: u32, to: Position) -> Result<Option<Position>, ArchiveError> {
         let folder = self.path(&object(partition, "manifests"));
         let mut listed = self.objects.list(Some(&folder));

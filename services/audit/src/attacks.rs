@@ -56,7 +56,7 @@ impl Stored for Leaves {
     type Error = Infallible;
 
     fn hashes(&self, level: u8, first: u64, count: usize) -> Result<Vec<Hash>, Infallible> {
-        assert_eq!(level, 0, "the test log must have fewer records than one tile");
+        assert_eq!(level, 0, "the test log must have fewer records than one tile of the Merkle tree");
         let first = usize::try_from(first).unwrap();
         Ok(self.0[first..first + count].to_vec())
     }

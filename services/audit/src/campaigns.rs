@@ -33,7 +33,7 @@ impl Campaigns {
                     if counted.begun > 0 {
                         return Err(Fault::new(
                             "PL-18: a campaign is cancelled after its first round",
-                            "a cancellation before the first round",
+                            "no cancellation after the first round",
                             campaign,
                         ));
                     }
@@ -120,8 +120,8 @@ impl Campaigns {
             let counted = (counted.begun, counted.given_back, counted.cancelled);
             if booked != Some(counted) {
                 let what = format!(
-                    "PL-18: the state of campaign {id} of {stream} differs from the counts of its begun and returned \
-                     rounds and its cancellation"
+                    "PL-18: the state of campaign {id} of {stream} does not match the logged rounds, returned rounds \
+                     and cancellation of the campaign"
                 );
                 return Err(Fault::new(what, format!("{counted:?}"), format!("{booked:?}")));
             }

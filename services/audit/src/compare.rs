@@ -32,8 +32,8 @@ struct OtherPartition {
     copied: BTreeMap<StreamId, usize>,
 }
 
-/// Compares partitions; the first receiver delivers the facts of partition 0. Returns the amount in transit between
-/// partitions, which must equal the sum of the partitions' exchange accounts.
+/// Compares partitions by the facts that the receivers deliver, partition 0 first. Returns the amount in transit
+/// between partitions, which must equal the sum of the partitions' exchange accounts.
 pub(crate) fn compare(partitions: Vec<FactReceiver>) -> Compared {
     let mut partitions = partitions.into_iter();
     let Some(mut home) = partitions.next() else { return Ok(Nano::ZERO) };

@@ -30,7 +30,7 @@ use std::{
 pub const NOT_CHECKED: [&str; 3] = [
     "pools, contributions and awards, because they depend on the bets of all operators",
     "whether records are missing at the end of a stream; to check this, compare the digest with the platform's log",
-    "the log's hash chain where the copy omits records of other operators",
+    "the log's hash chain across the omitted records of other operators",
 ];
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -265,7 +265,8 @@ impl<'a> Auditing<'a> {
             && (last..*position).contains(previous)
             && (*version == last_version + 1) == (*previous == last);
         if !whole && !with_gaps {
-            let place = |version, previous| format!("version {version} of the stream, after position {previous}");
+            let place =
+                |version, previous| format!("version {version} of the stream, after its record at position {previous}");
             let (expected, found) = (place(last_version + 1, last), place(*version, *previous));
             return Err(Fault::new(format!("a record of {stream} is missing or out of place"), expected, found));
         }
@@ -291,11 +292,11 @@ impl<'a> Auditing<'a> {
                 Event::JackpotPaid { round, pool, hit, amount, currency } => {
                     let paid = (commit.stream.clone(), *round, pool.clone());
                     if self.hits.remove(hit).as_ref() != Some(&paid) {
-                        let what = "a jackpot is paid without a hit, or twice";
+                        let what = "a jackpot was paid without a jackpot hit, or was paid twice";
                         return Err(Fault::new(
                             what,
-                            "a commit with the round's jackpot hit",
-                            format!("round {round}, hit {hit}"),
+                            "an unpaid jackpot hit of the round",
+                            format!("round {round}, jackpot hit at position {hit}"),
                         ));
                     }
                     *self.jackpots.entry(*currency) += i128::from(amount.0);

@@ -37,7 +37,7 @@ impl Divergence {
             file: Some(damage.file),
             offset: Some(damage.offset),
             what: "the log is damaged".into(),
-            expected: "the bytes that were appended".into(),
+            expected: "the bytes as the writer appended them".into(),
             found: damage.reason,
         })
     }
@@ -69,7 +69,7 @@ impl From<NotCanonical> for Fault {
 
 impl From<Refused> for Fault {
     fn from(refused: Refused) -> Self {
-        let what = format!("the books refuse the commit: {refused}");
+        let what = format!("the auditor's books refuse the commit: {refused}");
         match refused {
             Refused::WrongPosition { expected, found }
             | Refused::WrongVersion { expected, found }
@@ -89,7 +89,7 @@ impl From<Refused> for Fault {
 fn price(award: &Award) -> String {
     let Award { stream, round, cycle, collision, amount, currency, increments, to_reserve, paid, .. } = award;
     format!(
-        "{} {currency} awarded to {stream} round {round}, cycle {cycle}, collision {collision}; in EUR: \
+        "{} {currency} awarded to {stream} round {round} (pool cycle {cycle}, collision: {collision}); in EUR: \
          increments {increments}, seed {} from the reserve and {} from the house, {to_reserve} to the reserve, paid {paid}",
         amount.to_decimal(*currency),
         award.seed_from_reserve,

@@ -1,5 +1,5 @@
 //! Checks the messages about one pool between partition 0 ("home") and another partition. Reports must match the partition's
-//! log, and mirrors must match the pool's stream.
+//! log, and mirrors (copies of the pool's state) must match the pool's stream.
 
 use crate::{
     divergence::Fault,
@@ -99,7 +99,7 @@ impl Exchange {
         let standing = StretchEnd::Standing { open_rounds: self.open_rounds, mirrored: self.mirrored };
         let expected = decisions.first().map_or(standing, |first| StretchEnd::Decision(first.clone()));
         if *end != expected || decisions.len() > 1 {
-            let what = "the state at the end of the report differs from the state in the partition's log";
+            let what = "the event or state at the end of the report differs from that in the partition's log";
             return Err(Fault::new(
                 what,
                 stretch_end(&expected),
@@ -130,7 +130,8 @@ impl Exchange {
         self.mirrors.push_back((position, home_position));
         while self.heads.pop_front_if(|head| *head < home_position).is_some() {}
         if self.heads.pop_front_if(|head| *head == home_position).is_none() {
-            let what = "the mirror names a position of partition 0 that has no commit of the pool for this partition to mirror";
+            let what =
+                "the pool's copy names a position of partition 0 at which the pool has no commit for this partition";
             return Err(Fault::new(what, "the position of a commit of the pool in partition 0", home_position));
         }
         while self.views.get(1).is_some_and(|(since, _)| *since <= home_position) {
@@ -140,7 +141,7 @@ impl Exchange {
         match self.views.front() {
             Some((_, view)) if *view == found => {}
             view => {
-                let what = "the mirror's state of the pool differs from the state in partition 0";
+                let what = "the state in the pool's copy differs from the pool's state in partition 0";
                 let expected = view.map_or_else(|| "none".to_owned(), |(_, view)| format!("{view:?}"));
                 return Err(Fault::new(what, expected, format!("{found:?}")));
             }
@@ -153,7 +154,7 @@ impl Exchange {
             due.iter_mut().for_each(|award| award.seed_from_house = Nano::ZERO);
         }
         if due != *awards {
-            let what = "the mirror's awards differ from the pool's awards";
+            let what = "the awards in the pool's copy differ from the pool's awards";
             return Err(Fault::new(what, format!("{due:?}"), format!("{awards:?}")));
         }
         let mut due = vec![];
@@ -161,7 +162,7 @@ impl Exchange {
             due.push(returned);
         }
         if due != *returns {
-            let what = "the returned contributions in the mirror differ from those that the pool returned";
+            let what = "the returned contributions in the pool's copy differ from those that the pool returned";
             return Err(Fault::new(what, format!("{due:?}"), format!("{returns:?}")));
         }
         while self.reversals.pop_front_if(|(to, _)| *to <= decided_to).is_some() {}
@@ -196,8 +197,8 @@ fn stretch_end(end: &StretchEnd) -> String {
             let (position, stream, round, currency) = (hit.position, &hit.stream, hit.round, hit.currency);
             let (coin, rate, time_ms) = (hit.coin_value, hit.rate, hit.time_ms);
             format!(
-                "the hit at position {position} in round {round} of {stream}: coin value {coin} {currency}, rate \
-                 {rate}, time {time_ms} ms"
+                "the jackpot hit at position {position} in round {round} of {stream}: coin value {coin} {currency}, \
+                 rate {rate}, time {time_ms} ms"
             )
         }
         StretchEnd::Decision(Decision::TakeBack(void)) => {
@@ -210,7 +211,9 @@ fn stretch_end(end: &StretchEnd) -> String {
             format!("the void at position {}, which reverses {} EUR of awards", reversal.position, reversal.amount)
         }
         StretchEnd::Standing { open_rounds, mirrored } => {
-            format!("no hit or void; {open_rounds} open rounds; position {mirrored} of partition 0 is mirrored")
+            format!(
+                "{open_rounds} open rounds, pool copied to position {mirrored} of partition 0, no jackpot hit or void"
+            )
         }
     }
 }

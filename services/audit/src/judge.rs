@@ -154,11 +154,11 @@ pub(crate) fn check_proposer(commit: &Commit, proposer: Option<&Proposer>) -> Re
 }
 
 pub(crate) fn other_due(booked: &[(Currency, Minor)], stated: &[(Currency, Minor)]) -> Fault {
-    Fault::new("PL-31: the due credits that the commit states differ from the books", cash(booked), cash(stated))
+    Fault::new("PL-31: the due credits stated in the commit differ from those in the books", cash(booked), cash(stated))
 }
 
 pub(crate) fn other_balances(booked: &[(Currency, Minor)], stated: &[(Currency, Minor)]) -> Fault {
-    Fault::new("the balances that the commit states differ from the books", cash(booked), cash(stated))
+    Fault::new("the balances stated in the commit differ from those in the books", cash(booked), cash(stated))
 }
 
 pub(crate) fn cash(balances: &[(Currency, Minor)]) -> String {

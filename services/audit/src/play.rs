@@ -120,7 +120,7 @@ impl<'a> Plays<'a> {
                     let hit = hit.filter(|playing| playing.number == *round && playing.pool.as_ref() == Some(pool));
                     let hit = hit.filter(|_| due.hit || holds);
                     let unfounded =
-                        || Fault::new("the log has a jackpot hit, but the outcome has none", "no hit", pool);
+                        || Fault::new("the log has a jackpot hit, but the outcome has none", "no jackpot hit", pool);
                     let of = hit.ok_or_else(unfounded)?.of;
                     due.hit = false;
                     self.returns[of].hits += 1;
@@ -404,7 +404,11 @@ impl Required {
             self.credit(amount)?;
         }
         if hit && !std::mem::take(&mut self.hit) {
-            return Err(Fault::new("the log has a jackpot hit, but the outcome has none", "no hit", "a hit"));
+            return Err(Fault::new(
+                "the log has a jackpot hit, but the outcome has none",
+                "no jackpot hit",
+                "a jackpot hit",
+            ));
         }
         self.nothing()
     }
@@ -415,11 +419,15 @@ impl Required {
             return Err(Fault::new(
                 "the outcome changes a collection, but the log does not",
                 describe(due),
-                "no change in the log",
+                "no such change in the log",
             ));
         }
         if self.hit {
-            return Err(Fault::new("the outcome hits the jackpot, but the log has no hit", "a hit in the log", "none"));
+            return Err(Fault::new(
+                "the outcome hits the jackpot, but the log has no jackpot hit",
+                "a jackpot hit in the log",
+                "none",
+            ));
         }
         match self.settlement {
             Some(win) => Err(Fault::new(

@@ -77,7 +77,7 @@ impl Reading<'_> {
             }
             let of_partition = self.scan.partition_number() == Some(self.partition);
             // A send fails only after a later stage has stopped at a fault in an earlier batch. All stages already have
-            // that batch.
+            // that batch, so reading can stop.
             let mut wanted = true;
             if !route.threads.is_empty() {
                 for (player, records) in self.players.iter().zip(parts) {

@@ -100,7 +100,7 @@ pub struct Seals {
     pub unsealed: u64,
     /// Number of draws sealed again because their key was lost. Each new seal replaces an unrevealed draw.
     pub key_lost: u64,
-    /// Number of draws sealed again after a start that could not rule out lost records (PL-40).
+    /// Number of draws sealed again after a start ended all seals because records could be missing (PL-40).
     pub ended: u64,
     pub unsure_starts: u64,
     /// Number of starts that the service refused, as logged by later starts.

@@ -107,8 +107,10 @@ impl TreeCheck {
         while let Some(checkpoint) = self.signed.pop_if(|next| next.size <= self.tree.size()) {
             let root = if checkpoint.size == 0 { Tree::default().root() } else { self.tree.root() };
             if checkpoint.root != root {
-                let what =
-                    format!("the log up to this position differs from a signed checkpoint of {}", checkpoint.origin);
+                let what = format!(
+                    "the log up to this position differs from a signed checkpoint of the log {}",
+                    checkpoint.origin
+                );
                 return Err(Fault::new(what, hex(&checkpoint.root), hex(&root)));
             }
         }

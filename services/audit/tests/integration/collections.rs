@@ -151,7 +151,7 @@ fn dm_11_dm_14_a_change_of_a_collection_that_is_missing_is_found() {
     ] {
         let missing = found(&tale, at, |logged| logged.commit.events.retain(|event| !is_change(event)));
         assert_eq!(missing.what, "the outcome changes a collection, but the log does not");
-        assert_eq!((missing.expected.as_str(), missing.found.as_str()), (expected, "no change in the log"));
+        assert_eq!((missing.expected.as_str(), missing.found.as_str()), (expected, "no such change in the log"));
     }
 }
 
@@ -197,7 +197,7 @@ fn pl_04_a_void_that_does_not_restore_the_collection_is_found() {
     let tale = mine();
     let kept = found(&tale, VOID, |logged| logged.commit.events.retain(|event| !is_change(event)));
     assert_eq!(kept.expected, r#"dwarf-mine "EUR": red 0, red_micros 0"#);
-    assert_eq!(kept.found, "no change in the log");
+    assert_eq!(kept.found, "no such change in the log");
     let half = found(&tale, VOID, |logged| replace(logged, changed(&[("red", 0)])));
     assert_eq!(half.expected, kept.expected);
     let taken = found(&tale, VOID, |logged| replace(logged, changed(&[("red", 0), ("red_micros", 0), ("given", 0)])));

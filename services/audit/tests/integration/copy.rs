@@ -135,7 +135,7 @@ fn pl_30_a_forged_copy_is_found() {
         assert!(found.position == copy[at].position && found.what.contains(what), "{what}: {found}");
     };
     let settled = find(|event| matches!(event, Event::RoundSettled { win, .. } if win.0 > 0));
-    forge(settled, &|it| it.balances_after[0].1.0 += 1, "the balances that the commit states");
+    forge(settled, &|it| it.balances_after[0].1.0 += 1, "the balances stated in the commit");
     forge(settled, &|it| crate::common::step(it).outcome[3] ^= 1, "PL-06");
     forge(settled, &|it| it.commit.time_ms -= 1_000_000, "is before its predecessor's time");
     forge(settled, &|it| it.commit.version += 1, "missing or out of place");
@@ -151,13 +151,13 @@ fn pl_30_a_forged_copy_is_found() {
         let Event::RoundVoided { refund, .. } = &mut it.commit.events[0] else { unreachable!() };
         refund.0 += 1;
     };
-    forge(voided, &more, "the books refuse");
+    forge(voided, &more, "the auditor's books refuse");
     let paid = find(|event| matches!(event, Event::JackpotPaid { .. }));
     let elsewhere = |it: &mut Logged| {
         let Event::JackpotPaid { hit, .. } = &mut it.commit.events[0] else { unreachable!() };
         *hit += 1;
     };
-    forge(paid, &elsewhere, "paid without a hit, or twice");
+    forge(paid, &elsewhere, "paid without a jackpot hit, or was paid twice");
     let rate = find(|event| matches!(event, Event::RateSet { .. }));
     let event = Event::RateSet { currency: Currency::SEK, rate: FxRate::ONE, source: "t".into() };
     let other_rate = changed(&copy[rate], |it| it.commit.events = vec![event]);

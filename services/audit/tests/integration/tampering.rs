@@ -73,7 +73,7 @@ fn pl_09_another_balance_is_found() {
     let tale = Tale::of_everything();
     let at = first_step(&tale);
     let changed = found(&tale, at, |logged| logged.balances_after[0].1.0 += 1);
-    assert!(changed.what.starts_with("the balances that the commit states"), "{changed}");
+    assert!(changed.what.starts_with("the balances stated in the commit"), "{changed}");
     found(&tale, at, |logged| logged.balances_after.clear());
 }
 
@@ -137,7 +137,7 @@ fn bw_15_a_hit_stands_exactly_where_the_outcome_says() {
     let dropped = found(&tale, at, |logged| {
         logged.commit.events.retain(|event| !matches!(event, Event::JackpotHit { .. }));
     });
-    assert_eq!(dropped.what, "the outcome hits the jackpot, but the log has no hit");
+    assert_eq!(dropped.what, "the outcome hits the jackpot, but the log has no jackpot hit");
     let plain = first_step(&tale);
     let invented = found(&tale, plain, |logged| {
         let hit = Event::JackpotHit { round: step(logged).round, pool: crate::common::POOL.into() };

@@ -117,7 +117,7 @@ fn pl_04_pl_09_a_void_of_another_refund_or_win_is_found_even_when_the_balance_is
     };
     for (refund, win) in [(1, 0), (-1, 0), (0, 1), (0, -1), (1, 1)] {
         let forged = forged(refund, win);
-        assert!(forged.what.starts_with("the books refuse the commit"), "{forged}");
+        assert!(forged.what.starts_with("the auditor's books refuse the commit"), "{forged}");
     }
 }
 
@@ -130,7 +130,7 @@ fn pl_04_a_round_is_voided_once_and_only_one_that_was_played() {
             let Event::RoundVoided { round, .. } = &mut logged.commit.events[0] else { unreachable!() };
             *round = number;
         });
-        assert!(found.what.starts_with("the books refuse the commit"), "{number}: {found}");
+        assert!(found.what.starts_with("the auditor's books refuse the commit"), "{number}: {found}");
     }
 }
 
@@ -168,7 +168,7 @@ fn bw_19_pl_04_the_pool_takes_back_what_a_voided_settled_round_had_added() {
             }
         }
     });
-    assert!(less.what.starts_with("the books refuse the commit"), "{less}");
+    assert!(less.what.starts_with("the auditor's books refuse the commit"), "{less}");
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! Serves all calls as `POST /v1/<Service>/<Method>` in Protobuf's canonical JSON, for callers without gRPC.
 //!
-//! Before the body is read, the middleware for gRPC calls also checks the permissions, deadline (`grpc-timeout`) and
-//! limits of these calls. A streaming method answers with one line `{"result": ...}` per message; after a failure, the
-//! last line is `{"error": ...}`. Methods that take a stream of requests need gRPC. The body of a refusal is a
-//! `google.rpc.Status`, and its HTTP status corresponds to the gRPC code.
+//! Before the body is read, the middleware checks permissions, deadline (`grpc-timeout`) and limits, as for gRPC calls.
+//! A streaming method answers with one line `{"result": ...}` per message; after a failure, the last line is
+//! `{"error": ...}`. Methods that take a stream of requests need gRPC. The body of a refusal is a `google.rpc.Status`,
+//! and its HTTP status corresponds to the gRPC code.
 
 mod body;
 mod bounds;
@@ -108,8 +108,8 @@ async fn send(
     Ok(Streaming::new_response(Bytes, answer.into_body(), code, None, Some(ANSWER_MAX)))
 }
 
-/// Connection and token of a call that the service has not accepted yet. The connection counts towards the connection
-/// limit of the call's credential if the service is in this process, otherwise towards that of the token.
+/// Connection and token of a call that the service has not accepted yet. If the service is in this process, the
+/// connection counts towards the limit of the call's credential, otherwise towards the token's limit.
 struct LetIn {
     peer: Option<Arc<Peer>>,
     token: Option<String>,
@@ -124,8 +124,8 @@ impl LetIn {
         Self { peer: request.extensions().get::<Arc<Peer>>().cloned(), token }
     }
 
-    /// Counts the connection for the call's token. Must be called only after the service has accepted the call;
-    /// otherwise a refused call would count twice for the rate limit.
+    /// Counts the connection for the call's token. Must be called only after the service has accepted the call,
+    /// because refused tokens do not count.
     fn note(&self) -> Result<(), Refusal> {
         let connection = self.peer.as_ref().and_then(|peer| peer.connection()).filter(|one| !one.is_known());
         match (connection, &self.token) {

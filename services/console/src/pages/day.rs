@@ -28,7 +28,7 @@ fn shown(told: &GetPlayerDayResponse) -> Markup {
             html! { code { (of.session_name) } },
             html! { (of.game) },
             when(of.open_time.as_ref()),
-            html! { @match of.held_ms { 0 => "live", left => { (format!("interrupted; no other session of this game can be opened for {}", time(left))) } } },
+            html! { @match of.held_ms { 0 => "live", left => { (format!("interrupted; for {}, no other session of this game can be opened", time(left))) } } },
         ]
     };
     html! {
@@ -93,7 +93,7 @@ mod tests {
         let session = PlayerSession { game: "neptune".into(), held_ms: 4_000, ..Default::default() };
         let page = shown(&GetPlayerDayResponse { sessions: vec![session], ..Default::default() }).into_string();
         assert!(
-            page.contains("no other session of this game can be opened for 4 s") && !page.contains("due"),
+            page.contains("for 4 s, no other session of this game can be opened") && !page.contains("due"),
             "{page}"
         );
     }

@@ -273,9 +273,9 @@ fn form(visit: &Visit, found: Markup) -> Markup {
                 ("A round", html! { kbd { "operator/player/number" } ", the round's id in answers and events; the operator can be omitted if only one operator is possible" }),
                 ("A player", html! { kbd { "operator/player" } " finds the player's balances, collections, open rounds and history" }),
                 ("A request or a transaction", html! { kbd { "request-id" } " or " kbd { "operator/player request-id" } " finds the outcome and the bookings of a bet, choice, deposit or withdrawal" }),
-                ("A session or a campaign", html! { "The id of a session finds the player's limits and sessions. The id of a campaign finds its free rounds." }),
+                ("A session or a campaign", html! { "Enter a session's id to find the player's limits and sessions. Enter a campaign's id to find its free rounds." }),
                 ("A record by its hash", html! { "64 hexadecimal digits: the record's SHA-256, as stated in the next record or in the log's head" }),
-                ("A position", html! { "The number of a position finds the log's record at this position. For position 42 of partition 2, enter " kbd { "2:42" } "." }),
+                ("A position", html! { "Enter a position to find the log's record at this position. For position 42 of partition 2, enter " kbd { "2:42" } "." }),
             ]))
         }
     }
@@ -300,7 +300,7 @@ fn outcome(request: &str, currency: &str, of: &RequestOutcome) -> Markup {
                 (facts(&[
                     ("Request id of the debit and its rollback", html! { code { (request) } }),
                     ("Rollback acknowledged", when(of.time.as_ref())),
-                    ("Debit less rollback", html! { (money(Some(&Money { amount_minor: 0, currency_code: currency.to_owned() }))) " because no round was played" }),
+                    ("Debit less rollback", html! { (money(Some(&Money { amount_minor: 0, currency_code: currency.to_owned() }))) ", because the debit was rolled back and no round was played" }),
                     ("Position", html! { (of.position) }),
                 ]))
             } @else if !matches!(of.state(), State::Unseen | State::Pending) {

@@ -296,7 +296,7 @@ async fn mf_c4_the_audit_finds_credits_due_that_are_not_those_of_the_books() {
     let of = commits.iter_mut().find(|(of, _)| of.due_after.iter().any(|(_, due)| due.0 > 0)).unwrap();
     of.0.due_after[0].1.0 -= 1;
     let (is_sound, said) = audit(commits);
-    assert!(!is_sound && said.contains("PL-31: the due credits that the commit states"), "{said}");
+    assert!(!is_sound && said.contains("PL-31: the due credits stated in the commit"), "{said}");
 }
 
 fn refused_debits(log: &mut Vec<(Logged, Hash)>, stream: &StreamId, times: usize) {

@@ -59,8 +59,8 @@ pub struct Tale {
     /// Key of the sealed draws; `None` for a log without sealed draws, as written by older versions.
     pub key: Option<[u8; 32]>,
     pub currency: Option<Currency>,
-    /// Rules version of the bets; `None` for the game's newest version. If set, a round carries over figures only from
-    /// rounds of this version.
+    /// Rules version of the bets; `None` for the game's newest version. If set, a round carries over collection figures
+    /// only from rounds of this version.
     pub version: Option<&'static str>,
     /// Whether outcomes are computed from a forger's seeds instead of the sealed draws.
     pub forged: bool,
