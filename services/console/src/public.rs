@@ -16,7 +16,7 @@ use std::{
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tonic::{Code, Status};
 
-/// Costs of a page and of a proof. A proof reads all records of the round and waits for a checkpoint.
+/// A proof costs more, because it reads all records of the round and waits for a checkpoint.
 pub(crate) const PAGE_COST: u32 = 1;
 pub(crate) const PROOF_COST: u32 = 4;
 

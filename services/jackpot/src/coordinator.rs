@@ -221,7 +221,7 @@ impl PoolCoordinator {
                 .home()
                 .books(|books| books.pool(pool).is_some_and(|pool| pool.awards_for(other.partition())));
             if awards && let Err(error) = self.mirror(pool, other).await {
-                tracing::warn!(%error, pool, partition = other.partition(), "failed to mirror a pool to a partition; the awards of this pool in the partition are delayed");
+                tracing::warn!(%error, pool, partition = other.partition(), "failed to copy a pool to a partition; the awards of this pool in the partition are delayed");
             }
         }
         for ledger in self.ledgers.all() {
@@ -271,7 +271,7 @@ impl PoolCoordinator {
         }
     }
 
-    /// Moves a retired pool's money into its successor, once (BW-20).
+    /// Moves a retired pool's money into its successor, at most once (BW-20).
     async fn hand_over(&self, pool: &str) -> Result<(), AppendError> {
         let status = self.ledgers.home().books(|books| books.pool(pool).map(|pool| pool.status.clone()));
         let Some(PoolStatus::Retired { into, increments, reserve }) = status else { return Ok(()) };

@@ -96,8 +96,8 @@ impl JackpotApi {
 
     async fn open(&self, caller: &Caller, request: &wire::OpenPoolRequest) -> Result<wire::OpenPoolResponse, Refusal> {
         let terms = message::parse_terms(request.terms.as_ref(), 1)?;
-        // Bets contribute to the pool that has the name of their game (BW-11), so no bet could contribute to the pool of a
-        // game without a jackpot.
+        // A pool takes contributions only from the game of the same name (BW-11), and bets on a game without a jackpot
+        // contribute nothing.
         if motherlode_slots::latest(&request.pool_id).is_some_and(|game| !game.info().jackpot) {
             return Err(Refusal::field("pool_id", "names a game that has no jackpot"));
         }

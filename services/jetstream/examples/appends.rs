@@ -1,7 +1,7 @@
 //! Measures durable appends per second to segment files, to one JetStream server, and to three servers.
 //!
-//! `cargo run --release -p motherlode-jetstream --example appends [-- turns]` prints medians and their ratios to the
-//! median of segment files.
+//! `cargo run --release -p motherlode-jetstream --example appends [-- turns]` prints median rates and their ratios to
+//! the rate of segment files.
 
 mod parts;
 

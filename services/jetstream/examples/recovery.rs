@@ -1,8 +1,8 @@
 //! Measures how many records per second startup reads from segment files, from one JetStream server, and from three
 //! servers.
 //!
-//! `cargo run --release -p motherlode-jetstream --example recovery [-- turns]` prints medians and their ratios to the
-//! median of segment files. The phase *opening* verifies all records and takes over the log; *reading* replays the
+//! `cargo run --release -p motherlode-jetstream --example recovery [-- turns]` prints median rates and their ratios to
+//! the rate of segment files. The phase *opening* verifies all records and takes over the log; *reading* replays the
 //! records.
 
 mod parts;

@@ -159,7 +159,7 @@ pub(crate) fn check_settings(link: &Link, config: &Config, info: &Value) -> Resu
         }
         (Some(_), Some(why)) => Err(unsafe_sync(why)),
         (Some(server), None) => {
-            let hint = "name the monitoring addresses of all NATS servers in [store] monitor";
+            let hint = "list the monitoring addresses of all NATS servers in [store] monitor";
             Err(unsafe_sync(format!("cannot check how server {server} syncs: {hint}")))
         }
     }

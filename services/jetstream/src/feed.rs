@@ -75,7 +75,7 @@ pub struct Feed {
 #[derive(Debug)]
 struct StreamEnd {
     last: u64,
-    /// Sequence number of the subject's last message; only the first message that the feed publishes states it.
+    /// Sequence number of the subject's last message; stated only in the feed's first message.
     of_subject: Option<u64>,
     after: BTreeMap<u32, Last>,
 }

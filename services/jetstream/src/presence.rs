@@ -93,8 +93,8 @@ impl Presence {
             let said = leaving.wait_for(|leaving| *leaving == Leaving::Said);
             if timeout(LEAVE_MAX, said).await.is_err() {
                 tracing::warn!(
-                    "failed to announce this writer's stop to the standbys: the standbys take over only after a time \
-                     without messages of this writer"
+                    "failed to announce the writer's stop to the standbys: the standbys take over only when the \
+                     writer has been silent for some time"
                 );
             }
         })

@@ -1,6 +1,7 @@
 //! Removes the messages before a new start of the log (PL-37). The stream forbids purges, so the writer temporarily
 //! sets a maximum message age. If the writer stops before it removes this limit, the next writer removes it before it
-//! appends. A server that was down applies the limit late, so messages from shortly before the start are kept.
+//! appends. A server that was down applies the limit late and to newer messages, so a margin of messages before the
+//! start is kept.
 
 use crate::{
     check::count,
@@ -34,8 +35,8 @@ pub enum PruneError {
 }
 
 impl JetStreamStore {
-    /// Makes the last message that begins at or before the position the recorded start of the log, unless the log
-    /// already starts there or later.
+    /// Records the last message that begins at or before the position as the log's start, unless the log already starts
+    /// there or later.
     pub fn record_start(&mut self, before: Position) -> Result<LogStart, PruneError> {
         let old = self.shared().start();
         let walk = self.shared().walk_to(before).map_err(OpenError::from)?;

@@ -304,10 +304,10 @@ struct Publish<'a> {
 }
 
 impl Publish<'_> {
-    /// Publishes until the outcome is certain or `until` has passed. Only an acknowledgement or the stored message proves
-    /// the outcome. The server may report a wrong predecessor by mistake (10164) or because an earlier attempt was stored,
-    /// so the message with this sequence number is read. If it does not exist, the append is published again; the server
-    /// stores at most one attempt.
+    /// Publishes until the outcome is certain or `until` has passed. Only an acknowledgement or the stored message
+    /// proves the outcome. The server may report a wrong predecessor by mistake (error 10164) or because an earlier
+    /// attempt was stored, so message `sequence` is read. If it does not exist, the append is published again; the
+    /// server stores at most one attempt.
     fn at(&self, sequence: u64, until: Instant) -> Published {
         let mut unanswered = false;
         let (subject, headers, message) = self.message(sequence);

@@ -1,5 +1,4 @@
-//! A read that needs an archived record is repeated once the record has been downloaded, so no thread waits for the
-//! archive.
+//! A read that needs an archived record is repeated after the download, so no thread waits for the archive.
 
 use crate::{error::FetchError, handle::Handle, past::PastRecords};
 use motherlode_archive::{ArchiveError, Limits, Segment, Segments, Slots};

@@ -1,5 +1,5 @@
-//! Bases of partitions' logs: confirmed digests of the state at a position (PL-37). The platform's admin records the
-//! digest. A second credential confirms it after an audit of a copy of the log has computed the same digest.
+//! A base is a confirmed digest of a partition's state at a position of its log (PL-37). The platform's admin records
+//! the digest. A second credential confirms it after an audit of a copy of the log has computed the same digest.
 
 use crate::{
     append::{AppendError, Proposal, fingerprint},

@@ -27,7 +27,7 @@ pub struct StartPolicy {
     pub pages: Option<PathBuf>,
     /// Folder of the log; `None` if other processes can write the log.
     pub log: Option<PathBuf>,
-    /// Log ends per partition, as reported by witnesses. A reported end can prevent a start, but never permit one.
+    /// End of each partition's log, as reported by witnesses. A reported end can prevent a start, but never permit one.
     pub reported: BTreeMap<u32, Position>,
     pub accept_loss: bool,
     pub accept_lost_keys: bool,

@@ -43,8 +43,8 @@ use tokio::{
 const LOOK: Duration = Duration::from_millis(50);
 /// Maximum age of the store's confirmation that this process is the writer; with an older confirmation, the writer
 /// answers no reads. A standby takes over no sooner than 2.5 s after the writer's last answer, so before this age is
-/// reached, no other process can acknowledge a commit. Only a process with all roles can take over sooner, at its
-/// start.
+/// reached, no other process can acknowledge a commit. The exception is a process with all roles, which can take over
+/// at its start.
 pub const AUTHORITY_AGE_MAX: Duration = Duration::from_secs(2);
 const CONFIRMATION_WAIT_MAX: Duration = Duration::from_secs(2);
 

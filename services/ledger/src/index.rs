@@ -381,8 +381,8 @@ impl Index {
         Ok(found.into_iter().collect())
     }
 
-    /// Returns a player's latest rounds that have a number below `below` and a [`group`] that starts with `within`.
-    /// Returns at least `max` rounds if there are that many.
+    /// Returns a player's rounds with a number below `below` and a [`group`] that starts with `within`: at least the
+    /// latest `max`, if there are that many.
     pub(crate) fn bets(&self, player: &StreamId, within: &[u8], below: u64, max: usize) -> Result<Vec<Bet>, ViewError> {
         let mut found = vec![];
         let runs = self.look(0, |notes| {
@@ -426,7 +426,7 @@ impl Index {
         Ok(found)
     }
 
-    /// Returns the positions of commits whose name has the same hash, latest first and at most `max` per run.
+    /// Returns the positions of commits that may have this name, latest first and at most `max` per run.
     pub(crate) fn with_name(&self, operator: &str, name: &str, max: usize) -> Result<Vec<Position>, ViewError> {
         let (wanted, mut found) = (names::key(operator, name), vec![]);
         let runs = self.look(3, |notes| {
@@ -487,7 +487,7 @@ fn having(runs: Vec<Run>, player: &[u8; 8]) -> impl Iterator<Item = Run> {
 
 fn groups(run: &Run, within: &[u8]) -> Result<Vec<Vec<u8>>, ViewError> {
     let (mut groups, mut from) = (vec![], within.to_vec());
-    // Skips the entries of rounds' later commits, whose currency is empty.
+    // Skips the keys of commits after a round's bet, which have an empty currency.
     if from.len() == 8 {
         from.push(1);
     }

@@ -17,7 +17,7 @@ pub fn check_operator(ledgers: &Ledgers, operator: &str) -> Result<(), Refusal> 
     if ledgers.operators().contains(operator) || in_log() {
         return Ok(());
     }
-    let message = "unknown operator: it is neither configured nor in the log; choose one of ListSwitches.operator_ids";
+    let message = "the operator is neither configured nor in the log; choose one of ListSwitches.operator_ids";
     Err(Refusal::new(Reason::OperatorUnknown, message).with("operator", operator))
 }
 

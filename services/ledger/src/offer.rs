@@ -22,7 +22,7 @@ pub fn offered(currencies: &Currencies) -> Result<Arc<Ladders>, LadderRefused> {
 
 #[must_use]
 pub fn standard() -> Arc<Ladders> {
-    offered(&Currencies::default()).expect("a test loads the built-in ladders, so they are valid")
+    offered(&Currencies::default()).expect("the built-in coin ladders are valid, because a test loads them")
 }
 
 #[must_use]

@@ -1,6 +1,6 @@
 //! An operator's requests that do not concern a single player (PL-42). The commits of these requests are on shared
-//! streams of the home partition, and the cancellations on the system stream. A bulk campaign's grants, and
-//! cancellations of these grants, are on the streams of its players.
+//! streams of the home partition, and the cancellations on the system stream. A bulk campaign's grants and their
+//! cancellations are on the streams of its players.
 
 use crate::{
     cancellation::{append_cancellation, cancel_on},

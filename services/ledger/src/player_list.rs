@@ -1,5 +1,5 @@
-//! Lists an operator's players in the order of their names (PL-20). Cost of a page: per partition, at most one block of
-//! each table of players, plus the listed players' states.
+//! Lists an operator's players in the order of their names (PL-20). A page reads at most one block of each table of
+//! players per partition, and the listed players' states.
 
 use crate::{
     fields::{self, money, timestamp},

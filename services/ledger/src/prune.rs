@@ -44,8 +44,8 @@ impl Needed<'_> {
 }
 
 impl Recovered {
-    /// Returns the limits; `None` if no base is confirmed. Records since the time `kept_from_ms` are kept because of
-    /// their age.
+    /// Returns the limits; `None` if no base (digest of the state) is confirmed. Records since the time `kept_from_ms`
+    /// are kept because of their age.
     pub fn prune_limits(&self, kept_from_ms: i64) -> Result<Option<Vec<PruneLimit>>, FetchError> {
         let core = &*self.applier.shared;
         let Some(base) = core.books.read().confirmed_base().map(|base| base.position + 1) else { return Ok(None) };

@@ -140,7 +140,7 @@ fn verify_all(store: &dyn Store, shared: &LedgerCore) -> Result<(), OpenError> {
     tracing::warn!(partition, position, "the log was found damaged earlier: verifying all of it before serving");
     let progress = Arc::new(watch::Sender::new(Verification::new(position)));
     let verifier = Verifier { partition, reader, start: store.start(), last: hash, progress };
-    // The verifier would stop if the channel were closed.
+    // Keeps the channel open, because the verifier stops when it is closed.
     let (_open, closed) = channel();
     verifier.verify(position, &closed).map(drop).map_err(|source| OpenError::Damaged { source: Box::new(source) })
 }

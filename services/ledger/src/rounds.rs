@@ -143,8 +143,8 @@ fn is_held(handle: &Handle, stream: &StreamId, number: u64) -> Result<bool, Fetc
     Ok(handle.books_of(stream, is_held)?.is_some())
 }
 
-/// For each earlier round whose money the commit moves, returns the bet, including the amount credited before the
-/// commit (PL-34).
+/// For each earlier round whose money the commit moves, returns the bet and the amount credited before the commit
+/// (PL-34).
 pub fn bets_before(handle: &Handle, of: &Logged) -> Result<BTreeMap<RoundKey, Bet>, FetchError> {
     let mut rounds: Vec<_> = rounds_named(&of.commit).collect();
     rounds.dedup();
@@ -191,7 +191,7 @@ pub fn read(handle: &Handle, stream: &StreamId, number: u64) -> Result<Option<Ro
     view(handle, stream, number, &commits).map(Some)
 }
 
-/// Returns a round with only the number, time and win of its last step.
+/// Returns a round without its steps, except for the last step's number, time and win.
 pub fn summary(handle: &Handle, stream: &StreamId, number: u64, bet: Position) -> Result<Round, FetchError> {
     let commits = gather(handle, stream, number, Some(bet))?;
     let mut round = wire::round(awarded(handle, stream, number, &commits)?, stream);

@@ -189,7 +189,7 @@ fn lines(told: &GetGameResponse) -> Markup {
         let (x, y) = (reel * 11, row * 11);
         format!("<rect class=\"{class}\" x=\"{x}\" y=\"{y}\" width=\"9\" height=\"9\" rx=\"1.5\"/>")
     };
-    // Only the first picture defines the cells of the window; the other pictures refer to these cells.
+    // Only the first picture defines the cells of the reel window; the other pictures refer to these cells.
     let one = |at: usize, line: &motherlode_proto::spin::v1::Line| {
         let reels = line.rows.len();
         let window = (0..reels).flat_map(|reel| (0..rows).map(move |row| cell("off", reel, row)));

@@ -51,7 +51,7 @@ pub(crate) async fn tiles(visit: &Visit) -> Result<Markup, Failure> {
                 div.tile {
                     span { a href={ "/jackpots/" (pool.pool_id) } { (pool.pool_id) } ", " (status(pool)) }
                     b.figure { (eur(&pool.base_figure_eur)) }
-                    span { (format!("cycle {}, jackpot at the base coin value {}", pool.cycle, pool.terms.clone().unwrap_or_default().base_coin)) }
+                    span { (format!("jackpot cycle {}; amount at the base coin value {}", pool.cycle, pool.terms.clone().unwrap_or_default().base_coin)) }
                 }
             }
         }

@@ -172,7 +172,7 @@ fn figures(job: &Job) -> Markup {
             (
                 class.from.clone(),
                 share(class.rounds),
-                format!("wins from {}: {} rounds", class.from, count(class.rounds)),
+                format!("win class {}: {} rounds", class.from, count(class.rounds)),
             )
         })
         .collect();

@@ -28,7 +28,7 @@ use std::{cmp::Reverse, collections::BTreeMap};
 const READ: i32 = 500;
 const READS_MAX: usize = 20;
 const SHOWN: usize = 100;
-/// `after` is a page token of all players, or the number of players before the page in the list of a day.
+/// In the list of all players, `after` is a page token; in the list of a day, the number of players before the page.
 const FILTERS: [&str; 5] = ["operator", "prefix", "day", "sort", "after"];
 const NAME: &str = "name";
 const SORTS: [(&str, &str); 5] = [

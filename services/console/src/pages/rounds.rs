@@ -307,7 +307,8 @@ pub(super) const COLUMNS: &[Column] = &[
     column("balance_after_minor", Kind::Integer),
 ];
 
-/// Returns campaign and win of the player's latest free rounds, and whether they include all free rounds since `since`.
+/// Returns the campaign and win of each of the player's latest free rounds, and whether these include all free rounds
+/// since `since`.
 pub(super) async fn paid(
     visit: &Visit,
     account: &Account,

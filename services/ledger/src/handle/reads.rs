@@ -147,7 +147,7 @@ impl Handle {
         Ok(self.shared.index.with_hash(hash)?)
     }
 
-    /// Returns the positions of commits whose name has the same hash, latest first. The caller must compare the names.
+    /// Returns the positions of commits that may have this name, latest first. The caller must compare the names.
     pub(crate) fn with_name(&self, operator: &str, name: &str, max: usize) -> Result<Vec<Position>, FetchError> {
         Ok(self.shared.index.with_name(operator, name, max)?)
     }

@@ -1,5 +1,5 @@
-//! Names by which a commit can be found if its player is not known: the caller's request id; the name and the
-//! operator's reference of a session that the commit opens; the id of a campaign that it grants.
+//! Names by which a commit can be found if its player is not known: the caller's request id, the name or the operator's
+//! reference of an opened session, and the id of a granted campaign.
 
 use motherlode_proto::convert::play::hex;
 use motherlode_runtime::config::PLATFORM;

@@ -161,8 +161,7 @@ fn pl_30_damaged_short_missing_and_swapped_runs_are_rebuilt_from_the_log() {
                 fs::remove_file(path).unwrap();
             }
             let opened = Opened::new(folder.path(), &store);
-            // A damaged block is detected only when it is read. A lookup may fail then, but it must not return a wrong
-            // position.
+            // A damaged block is detected only when it is read. A lookup may then fail, but must not omit a position.
             for (logged, bytes) in log.commits().iter().zip(&log.records) {
                 if let Ok(found) = opened.index.with_hash(&hash(bytes)) {
                     assert!(found.contains(&logged.commit.position), "{what}");

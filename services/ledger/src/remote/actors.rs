@@ -39,8 +39,8 @@ impl Actors {
         actors
     }
 
-    /// Checks that each actor exists, has the required role and acts for its own operator. A change that requires two
-    /// actors must directly follow its approval.
+    /// Checks that each actor exists, has the required role and acts for its own operator. If a change requires two
+    /// actors, its event must directly follow the event that approves it.
     pub(super) fn check(&self, proposal: &Proposal, partition: u32) -> Result<(), AppendError> {
         let Proposal { stream, request_id, events, .. } = proposal;
         // The home partition's writer has already checked the original of a copied commit.

@@ -51,7 +51,7 @@ const SPIN: Roles = Roles::NODE_SPIN;
 const JACKPOT: Roles = Roles::NODE_JACKPOT;
 const LEDGER: Roles = Roles::NODE_LEDGER;
 
-/// The match has no default arm, so that the roles of a new kind of event must be chosen.
+/// The match has no default arm, so a new kind of event does not compile without its roles.
 fn proposers(place: &StreamContext<'_>, event: &Event) -> Roles {
     let is_player = matches!(place.stream, StreamId::Player { .. });
     match event {
@@ -74,7 +74,7 @@ fn proposers(place: &StreamContext<'_>, event: &Event) -> Roles {
         | Event::RoundReportsChosen { .. }
         | Event::OperatorSession { .. } => SPIN,
         Event::DebitRefused { .. } | Event::RollbackAsked { .. } | Event::GeneratorReseeded { .. } => SPIN.or(LEDGER),
-        // This event only makes the writer refuse later proposals of the same process, so the event is harmless.
+        // This event is harmless: it can only cause refusals of the same process's proposals.
         Event::PartOf { .. } => SPIN,
         Event::AccountOpened { .. }
         | Event::Deposited { .. }
@@ -121,7 +121,7 @@ fn proposers(place: &StreamContext<'_>, event: &Event) -> Roles {
         Event::SwitchSet { .. } | Event::RateSet { .. } => LEDGER,
         // Each process reports its own configuration.
         Event::ConfigurationReloaded(_) => Roles::NODES,
-        // Only the writer at its start and a restore commit these events.
+        // These events are committed only by a starting writer and by a restore.
         Event::GenerationBegun(_) | Event::LogRestored(_) | Event::LogVerified { .. } => Roles::NONE,
         Event::ActedBy { .. } if is_player => Roles::NODES,
         Event::ActedBy { .. } if matches!(place.stream, StreamId::System) => SPIN.or(LEDGER),

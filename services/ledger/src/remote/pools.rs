@@ -91,8 +91,9 @@ fn check_mirror(
         Some(expected) if expected == *mirrored => Ok(()),
         _ if at != mirrored.home_position => Err(behind(ledger, &StreamId::pool(pool))),
         _ => {
-            let reason =
-                format!("the mirror of pool {pool} does not match the pool at position {at} of partition {HOME}");
+            let reason = format!(
+                "the proposed copy of pool {pool} does not match the pool at position {at} of partition {HOME}"
+            );
             Err(AppendError::not_allowed(Reason::MirrorDiffers, reason))
         }
     }
@@ -116,7 +117,7 @@ fn check_report(home: &Handle, pool: &str, report: &PartitionReported, reporting
         return Ok(());
     }
     let reason = format!(
-        "the report for pool {pool} does not match the log of partition {} up to position {}",
+        "the proposed report for pool {pool} does not match the log of the reporting partition {} up to position {}",
         report.partition, report.to
     );
     Err(AppendError::not_allowed(Reason::ReportDiffers, reason))

@@ -1,4 +1,4 @@
-//! Names of requests: 64-bit hashes, keyed with the data folder's random key.
+//! A request's name is a 64-bit hash, keyed with the data folder's random key.
 
 use motherlode_log::Position;
 use motherlode_state::StreamId;

@@ -1,4 +1,4 @@
-//! Names of consecutive commits in memory, at 16 bytes per commit including the hash table. Memory is allocated in
+//! Request names of consecutive commits in memory, at 16 bytes each including the hash table. Memory is allocated in
 //! advance, so no bet waits for a reallocation.
 
 use super::name::Name;

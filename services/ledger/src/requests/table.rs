@@ -68,7 +68,7 @@ impl Requests {
 
     fn load(&self, checkpoint: &Checkpoint) -> Result<(), OpenError> {
         let (mut runs, mut filters) = (vec![], self.filter_bytes_max);
-        // The newest runs are the shortest, so they are opened first: then the filters of more runs fit into memory.
+        // The newest runs are opened first: they are the shortest, so more filters fit into memory.
         for named in checkpoint.runs(&REQUESTS).unwrap_or_default().iter().rev() {
             match self.store.run(named, &REQUESTS, filters) {
                 Ok(run) => {
@@ -308,8 +308,8 @@ impl State {
         self.open.iter().chain(self.full.iter().rev().map(|stretch| &**stretch))
     }
 
-    /// Returns the oldest names in memory, and the position before the first of them. If names up to position `to` are
-    /// in memory, all of these are returned.
+    /// Returns the position before the oldest request name in memory, and the consecutive names from there up to
+    /// position `to`.
     fn names(&self, to: Position) -> Option<(Position, Vec<Name>)> {
         let stretches = || self.full.iter().map(|stretch| &**stretch).chain(&self.open);
         let from = stretches().next()?.from;
