@@ -474,8 +474,7 @@ impl Judging<'_> {
         {
             return repeated(logged, proposal.fingerprint);
         }
-        // The request that would forbid this proposal may be on another stream, so the end of the whole log is
-        // compared.
+        // A request on another stream may forbid this proposal, so the end of the whole log is compared.
         if staged.end.position > checked_to
             && let Some(barrier) = proposal.barrier(shared.partition)
         {

@@ -61,7 +61,7 @@ pub struct SegmentStore {
     shared: Arc<SegmentReader>,
     active: Option<Active>,
     spare: Option<Spare>,
-    /// Whether the creation of the next segment failed. After such a failure, the segment's name may not be durable, and
+    /// Whether a roll to the next segment failed. After such a failure, the segment's name may not be durable, and
     /// a new file must replace it.
     rolling: bool,
     starved: Option<u64>,

@@ -20,7 +20,7 @@ const DAY_MS: i64 = 86_400_000;
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
     /// Log to prune: the data folder of a stopped service, or nats://host:port,... For nats://, the data folder in the
-    /// --config file must belong to a stopped ledger process; another process may serve the log.
+    /// --config file must belong to a stopped ledger process, although another process may serve the log.
     #[arg(value_name = "LOG")]
     pub(super) log: String,
     /// Archive of this log: a folder, or s3://BUCKET/PREFIX. Each record is compared with its archived copy before it
@@ -116,7 +116,7 @@ impl<'a> Limiter<'a> {
 
     pub(super) fn finish(mut self) -> Vec<Limits> {
         if let Some(home) = self.found.first_mut() {
-            home.add("decisions not yet copied to other partitions", self.uncopied);
+            home.add("rates and switches not yet copied to other partitions", self.uncopied);
         }
         self.found
     }

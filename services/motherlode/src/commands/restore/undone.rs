@@ -218,7 +218,7 @@ impl Undone {
             );
         }
         if text.is_empty() {
-            text += "  the restored log lacks no transactions of seamless wallets\n";
+            text += "  the restore undid no transactions of seamless wallets\n";
         }
         Ok(text)
     }
