@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
-    /// Data folder of `serve`, folder of a copy made by `follow`, or nats://host:port,... (copied to a temporary folder
-    /// first).
+    /// Data folder of `serve`, folder of a copy made by `follow`, or nats://host:port,..., which is copied to a
+    /// temporary folder first.
     #[arg(value_name = "PLACE")]
     pub(super) data: PathBuf,
     #[command(flatten)]
