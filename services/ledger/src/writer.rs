@@ -306,7 +306,7 @@ impl Writer {
             if let Some(newest) = staged.durable.checked_sub(1).and_then(|newest| staged.groups.get(newest))
                 && let Some(page) = self.shared.page.get()
             {
-                // The page is written before answers are sent and before reads can see the group.
+                // The page records the log's end, and is written before answers are sent and reads can see the group.
                 page.write(newest.end);
             }
             for group in staged.groups.drain(..std::mem::take(&mut staged.durable)) {

@@ -321,8 +321,8 @@ impl Walked {
     }
 }
 
-/// Opens the records that a log has now, for reading only; another process may write the log. Makes these records
-/// durable, and verifies them and their hash chain. Returns the reader and the hash of the last record.
+/// Opens a log's present records for reading only; another process may write the log. Makes these records durable,
+/// and verifies them and their hash chain. Returns the reader and the hash of the last record.
 pub fn read_present(dir: &Path, partition: u32) -> Result<(Arc<dyn Reader>, Hash), ScanError> {
     let disk: Arc<dyn Disk> = Arc::new(OsDisk);
     let Walked { walk, start, index, .. } = Walked::new(&disk, dir, partition, false)?;

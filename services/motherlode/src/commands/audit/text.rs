@@ -176,7 +176,7 @@ fn statement(report: &Report, pool: &PoolState, partitions: usize) -> Vec<String
         row("contributions", &eur(pool.contributions)),
         row("seed money from the house", &eur(pool.house_funding)),
         row("paid", &eur(pool.paid)),
-        row("increments since the last award", &eur(pool.increments)),
+        row("increments of the current jackpot cycle", &eur(pool.increments)),
         row("reserve", &eur(pool.reserve)),
         row("base pool (seed and increments)", &eur(pool.base())),
         row("contributions not yet in the pool", &eur(waiting)),

@@ -64,7 +64,7 @@ impl Limits {
         let (number, first, end, floor) = (self.partition, self.reader.first(), self.reader.end(), self.floor());
         let mut text = format!("partition {number}: positions {first} to {end}\n");
         for PruneLimit { name, first } in &self.limits {
-            let decides = if *first <= floor { "  decides" } else { "" };
+            let decides = if *first <= floor { "  (this limit decides)" } else { "" };
             match *first {
                 Position::MAX => writeln!(text, "  {name}: no limit"),
                 first => writeln!(text, "  {name}: keep records from position {first}{decides}"),
