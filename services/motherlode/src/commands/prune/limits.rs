@@ -15,8 +15,8 @@ use std::{
 
 const DAY_MS: i64 = 86_400_000;
 
-/// Removes records that are older than a confirmed base and already archived. If the command is stopped, the next run
-/// resumes.
+/// Removes records that are older than a confirmed base (digest of the state) and already archived. If the command is
+/// stopped, the next run resumes.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
     /// Log to prune: the data folder of a stopped service, or nats://host:port,... For nats://, the data folder in the
@@ -27,8 +27,8 @@ pub struct Args {
     /// is removed.
     #[arg(long, value_name = "PLACE")]
     pub(super) archive: String,
-    /// Number of days for which records are kept. Requests from these days can be repeated, and rounds can be shown and
-    /// voided.
+    /// Number of days for which records are kept. Requests from these days can be repeated, and their rounds can be shown
+    /// and voided.
     #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(0..=36_500))]
     pub(super) keep_days: u32,
     /// Public key of the log. If given, the whole archive and its signed checkpoints are also verified.
