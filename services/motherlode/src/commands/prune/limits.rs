@@ -27,8 +27,8 @@ pub struct Args {
     /// is removed.
     #[arg(long, value_name = "PLACE")]
     pub(super) archive: String,
-    /// Number of days for which records are kept. Requests from these days can be repeated, and their rounds can be shown
-    /// and voided.
+    /// Number of days for which records are kept. Requests from these days can be repeated, and their rounds can be
+    /// shown and voided.
     #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(0..=36_500))]
     pub(super) keep_days: u32,
     /// Public key of the log. If given, the whole archive and its signed checkpoints are also verified.

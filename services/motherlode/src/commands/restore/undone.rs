@@ -77,7 +77,8 @@ struct Sum {
     repeated: u64,
 }
 
-/// Receives the records of one partition after another. Its memory grows with unanswered wallet calls, not with the log.
+/// Receives the records of one partition after another. Its memory grows with unanswered wallet calls, not with the
+/// log.
 pub(super) struct Undone {
     file: Option<(PathBuf, BufWriter<File>)>,
     failed: Option<Failure>,
