@@ -15,8 +15,7 @@ use std::{borrow::Cow, collections::HashMap, hash::Hasher, sync::Arc, time::Inst
 
 const PLAYERS_MIN: usize = 1 << 12;
 const PLAYERS_MAX: usize = 1 << 16;
-/// Number of times that the sample of players is halved at [`PLAYERS_MIN`] players; after that, it is halved only at
-/// [`PLAYERS_MAX`].
+/// The sample of players is halved this many times at [`PLAYERS_MIN`] players, and later only at [`PLAYERS_MAX`].
 const BITS: u32 = 8;
 const BYTES: usize = 1 << 20;
 

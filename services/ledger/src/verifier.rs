@@ -94,8 +94,8 @@ impl Verifier {
                 return Ok(false);
             }
         }
-        // Damage after `unread` does not affect the records verified here; `--verify all`, `audit` and `copy` refuse a
-        // log with any damage.
+        // Ignores damage after `unread`, which does not affect the records verified here. `--verify all`, `audit` and
+        // `copy` refuse any damage.
         while let Err(error) = self.reader.check_rest(unread) {
             match error {
                 ReadError::Io(error) if tries < TRIES => {

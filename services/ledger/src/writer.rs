@@ -306,7 +306,7 @@ impl Writer {
             if let Some(newest) = staged.durable.checked_sub(1).and_then(|newest| staged.groups.get(newest))
                 && let Some(page) = self.shared.page.get()
             {
-                // The page is written before answers are sent and before reads can see the group.
+                // The page records the log's end, and is written before answers are sent and reads can see the group.
                 page.write(newest.end);
             }
             for group in staged.groups.drain(..std::mem::take(&mut staged.durable)) {
@@ -474,8 +474,7 @@ impl Judging<'_> {
         {
             return repeated(logged, proposal.fingerprint);
         }
-        // The request that would forbid this proposal may be on another stream, so the end of the whole log is
-        // compared.
+        // A request on another stream may forbid this proposal, so the end of the whole log is compared.
         if staged.end.position > checked_to
             && let Some(barrier) = proposal.barrier(shared.partition)
         {

@@ -1,7 +1,7 @@
 //! Connection of a worker to the service: unary calls, or a PlayStream that several workers share.
 //!
-//! Each stream has a task that sends the calls of the stream's lanes. If the stream breaks, pending calls get UNAVAILABLE
-//! and are retried; the next call opens a new stream.
+//! Each stream has a task that sends the calls of its workers. If the stream breaks, pending calls get UNAVAILABLE and
+//! are retried; the next call opens a new stream.
 
 use crate::retry::ANSWER_MAX;
 use motherlode_proto::spin::v1::{

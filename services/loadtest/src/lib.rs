@@ -1,8 +1,8 @@
 //! Load test: plays with many players on a running service, measures latencies, and checks the books.
 //!
 //! A *closed loop* always has the same number of rounds in flight and measures the service's limit. A *constant rate* starts
-//! rounds on schedule and times each round from its due time, so a stalled service cannot slow the load down (coordinated
-//! omission).
+//! rounds on schedule and times each round from its due time, so a stalled service cannot slow the load down (no
+//! coordinated omission).
 
 mod books;
 mod connect;

@@ -316,7 +316,7 @@ fn pooled(options: &Options, before: &Pool, after: &Pool, sums: &Sums) -> Result
     let ppm = |pool: &Pool| pool.terms.as_ref().map_or(0, |terms| terms.contribution_ppm);
     let nano = |text: &str| {
         text.parse::<Nano>().map_err(|_| {
-            Status::internal(format!("the service reported contributions to the pool that are not a number: {text}"))
+            Status::internal(format!("the service reported pool contributions that are not a number: {text}"))
         })
     };
     let active = |pool: &Pool| pool.status() == PoolStatus::Active;

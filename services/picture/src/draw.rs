@@ -36,7 +36,7 @@ pub fn outcome(game: &GameInfo, outcome: &Outcome, currency: Currency, colour: b
     drawn(game, outcome, currency, Pen::new(colour))
 }
 
-/// Draws windows for a terminal of less than 80 columns; a symbol that does not fit is shown by its letters.
+/// Draws an outcome for fewer than 80 columns; a symbol that does not fit is shown by its letters.
 #[must_use]
 pub fn outcome_in_columns(
     game: &GameInfo,
@@ -227,8 +227,7 @@ fn card_name(card: i32) -> &'static str {
 }
 
 /// Describes the half of the win that the player secured in a step. From rules version 1.0.1 on, this half is credited
-/// at once (ME-16). In earlier versions, the half was secured if the step drew nothing and the win could be gambled
-/// again.
+/// at once (ME-16). In earlier versions, a step secured half if it drew nothing and the win could be gambled again.
 fn halved(outcome: &Outcome, currency: Currency) -> Option<String> {
     if outcome.credited_minor > 0 {
         return Some(format!("  Half of the win is credited: {}.", minor_units(outcome.credited_minor, currency)));

@@ -61,7 +61,7 @@ pub struct SegmentStore {
     shared: Arc<SegmentReader>,
     active: Option<Active>,
     spare: Option<Spare>,
-    /// Whether the creation of the next segment failed. After such a failure, the segment's name may not be durable, and
+    /// Whether a roll to the next segment failed. After such a failure, the segment's name may not be durable, and
     /// a new file must replace it.
     rolling: bool,
     starved: Option<u64>,
@@ -321,8 +321,8 @@ impl Walked {
     }
 }
 
-/// Opens the records that a log has now, for reading only; another process may write the log. Makes these records
-/// durable, and verifies them and their hash chain. Returns the reader and the hash of the last record.
+/// Opens a log's present records for reading only; another process may write the log. Makes these records durable,
+/// and verifies them and their hash chain. Returns the reader and the hash of the last record.
 pub fn read_present(dir: &Path, partition: u32) -> Result<(Arc<dyn Reader>, Hash), ScanError> {
     let disk: Arc<dyn Disk> = Arc::new(OsDisk);
     let Walked { walk, start, index, .. } = Walked::new(&disk, dir, partition, false)?;

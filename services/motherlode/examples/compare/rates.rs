@@ -7,8 +7,7 @@ use std::{error::Error, time::Duration};
 /// Maximum number of rounds in flight. Further rounds wait in the client, and this wait counts as latency.
 const IN_FLIGHT_MAX: usize = 256;
 
-/// Prints the latencies of rounds as multiples of an fdatasync's latency, and of an echo's plus an append's at the same
-/// rate.
+/// Prints latencies of rounds relative to one fdatasync, and relative to an echo plus an append at the same rate.
 pub async fn measure(
     (service, echo): (&Process, &Process),
     args: &Args,

@@ -30,8 +30,8 @@ pub struct LogAccess {
     /// Configuration file (TOML) of `serve`, whose [store] section has the settings for nats://.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// File with the stream key of a log at nats://. Default: [store] key_file, else keys/stream in the configured data
-    /// folder.
+    /// File with the key that authenticates messages of a log at nats://. Default: [store] key_file, else keys/stream
+    /// in the configured data folder.
     #[arg(long, value_name = "FILE")]
     stream_key: Option<PathBuf>,
 }

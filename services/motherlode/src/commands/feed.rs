@@ -39,7 +39,7 @@ impl Sink for Feed {
         for stored in self.tie.records(&message)? {
             if stored.position <= self.position {
                 return Err(Failure::found(format!(
-                    "the service sent the record at position {} after the record at position {}",
+                    "the service sent records in the wrong order: position {} after position {}",
                     stored.position, self.position
                 )));
             }

@@ -36,7 +36,7 @@ fn text(reload: &ReloadConfigResponse) -> String {
     let keys: String = keys.iter().map(|key| format!("applied {key}\n")).collect();
     let omitted = (*key_count as usize).saturating_sub(reload.keys.len());
     let omitted = if omitted > 0 { format!("applied {omitted} more keys, not listed here\n") } else { String::new() };
-    let keys = if *key_count == 0 { "no key has changed\n".to_owned() } else { keys + &omitted };
+    let keys = if *key_count == 0 { "no configuration key has changed\n".to_owned() } else { keys + &omitted };
     format!(
         "{keys}configuration_sha256 before {before}\nconfiguration_sha256 after  {after}\nlogged at position {position}\n"
     )
@@ -55,7 +55,7 @@ mod tests {
             ..ReloadConfigResponse::default()
         };
         let end = "configuration_sha256 before aa\nconfiguration_sha256 after  bb\nlogged at position 7\n";
-        assert_eq!(text(&unchanged), format!("no key has changed\n{end}"));
+        assert_eq!(text(&unchanged), format!("no configuration key has changed\n{end}"));
         let changed = ReloadConfigResponse { keys: vec!["operators.acme.weight".into()], key_count: 3, ..unchanged };
         assert_eq!(
             text(&changed),

@@ -107,8 +107,8 @@ fn key(args: &Args, partition: u32) -> Result<Option<VerifierKey>, Failure> {
     args.key.as_ref().map(|key| of_partition(key, partition)).transpose().map_err(Failure::unusable)
 }
 
-/// Restores partition 0 last, because the archive may grow during the restore and the other partitions may refer only
-/// to restored records of partition 0.
+/// Restores partition 0 last, because the archive may grow meanwhile and the other partitions must refer only to
+/// restored records of partition 0.
 async fn all(
     args: &Args,
     archive: &Archive,
@@ -247,8 +247,8 @@ impl Target {
     }
 }
 
-/// Returns the number of an unfinished restore with the same request, otherwise a random number, so that two restores
-/// of one archive are different logs. Removes an unfinished restore with a different request.
+/// Returns the number of an unfinished restore with the same request. Otherwise returns a random number, so that two
+/// restores of one archive are different logs. Removes an unfinished restore with a different request.
 fn numbered(restoring: &Path, request: Option<String>) -> io::Result<u64> {
     let path = restoring.join("request");
     let known = match fs::read_to_string(&path) {
@@ -282,7 +282,7 @@ fn numbered(restoring: &Path, request: Option<String>) -> io::Result<u64> {
 
 fn text(args: &Args, archive: &Archive, restored: &[Restored]) -> String {
     let mut text = match &args.to {
-        Some(to) => format!("archive {archive}\n  to {}:\n", to.display()),
+        Some(to) => format!("from archive {archive}\n  restored to {}:\n", to.display()),
         None => format!("archive {archive}:\n"),
     };
     for (partition, Restored { end, head, segments, signed, .. }) in restored.iter().enumerate() {

@@ -3,8 +3,8 @@
 //!
 //! The numbers are generated as in the service. A random key determines the values of a player's draws. A draw's value
 //! and the request id determine a seed (see [`draw`]), from which [`Draws`] generates numbers. As in a step of a round,
-//! at most [`DRAWS_PER_SEED`] numbers come from one seed. `tests/python/test_rng.py` runs NIST SP 800-22 on both
-//! outputs.
+//! at most [`DRAWS_PER_SEED`] numbers come from one seed. `tests/python/test_rng.py` runs NIST SP 800-22 on the raw and
+//! the scaled output.
 //!
 //! Of 51 p-values that dieharder 3.31.1 computed on 22 November 2026
 //! (`rng --bytes 0 --seed $SEED | dieharder -g 200 -d $TEST`), none failed and one was weak.

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
-    /// Data folder of `serve`, folder of a copy made by `follow`, or nats://host:port,... (copied to a temporary folder
-    /// first).
+    /// Data folder of `serve`, folder of a copy made by `follow`, or nats://host:port,..., which is copied to a
+    /// temporary folder first.
     #[arg(value_name = "PLACE")]
     pub(super) data: PathBuf,
     #[command(flatten)]
@@ -33,7 +33,7 @@ pub struct Args {
     /// Archive that contains the records removed from a pruned log.
     #[arg(long, value_name = "PLACE")]
     pub(super) archive: Option<String>,
-    /// Audit a pruned log from its confirmed base, whose snapshot is in this folder's `index/`.
+    /// Audit a pruned log from its confirmed base (state digest), whose snapshot is in this folder's `index/`.
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["archive", "base", "operator"])]
     pub(super) from_base: Option<PathBuf>,
     /// Format of the report.

@@ -19,7 +19,7 @@ struct FromBase {
 pub(super) fn run(args: &Args, data: &Path, local: &LocalLog) -> Result<(), Failure> {
     let copied = tempfile::tempdir().map_err(Failure::found)?;
     copy(&data.join("index"), &copied.path().join("index")).map_err(|error| {
-        Failure::unreadable(data, &error, "With --from-base, name a folder whose index/ has the snapshot of the base")
+        Failure::unreadable(data, &error, "With --from-base, name a folder whose index/ contains the base's snapshot")
     })?;
     let folded = (HOME..local.partitions()).map(|partition| fold(local, partition, copied.path()));
     let folded = folded.collect::<Result<Vec<_>, _>>()?;

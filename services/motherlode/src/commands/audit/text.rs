@@ -121,7 +121,7 @@ fn played(played: &[Return], voids: &PerCurrency<Voids>) -> Vec<String> {
                 &money(voids.refunds, currency),
             ));
             lines.push(row("wins of voided rounds, taken back from players", &money(voids.wins_taken_back, currency)));
-            lines.push(row("wins of voided rounds that players keep", &money(voids.wins_left, currency)));
+            lines.push(row("wins of voided rounds, kept by players", &money(voids.wins_left, currency)));
         }
         lines.extend(played.iter().filter(|of| of.currency == currency).flat_map(returns));
     }
@@ -138,11 +138,11 @@ fn draws(seals: &Seals, held: u64) -> Vec<String> {
     lines.push(row("players whose first seal is in the log", &count(opened + unsealed)));
     lines.push(row("draws revoked because their key was lost", &count(key_lost)));
     if refused_starts > 0 {
-        lines.push(row("refused starts", &count(refused_starts)));
+        lines.push(row("refused service starts", &count(refused_starts)));
     }
     if unsure_starts > 0 {
         lines.push(row("service starts that revoked unused seals", &count(unsure_starts)));
-        lines.push(row("draws sealed again because a start revoked their seals", &count(ended)));
+        lines.push(row("draws sealed again because a service start revoked their seals", &count(ended)));
     }
     lines.push(row("sealed steps of open rounds, revealed when the rounds end", &count(held)));
     if checked + unchecked > 0 {
@@ -176,7 +176,7 @@ fn statement(report: &Report, pool: &PoolState, partitions: usize) -> Vec<String
         row("contributions", &eur(pool.contributions)),
         row("seed money from the house", &eur(pool.house_funding)),
         row("paid", &eur(pool.paid)),
-        row("increments of the current cycle", &eur(pool.increments)),
+        row("increments of the current jackpot cycle", &eur(pool.increments)),
         row("reserve", &eur(pool.reserve)),
         row("base pool (seed and increments)", &eur(pool.base())),
         row("contributions not yet in the pool", &eur(waiting)),

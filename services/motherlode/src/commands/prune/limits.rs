@@ -15,20 +15,20 @@ use std::{
 
 const DAY_MS: i64 = 86_400_000;
 
-/// Removes records that are older than a confirmed base and already archived. If the command is stopped, the next run
-/// resumes.
+/// Removes records that are older than a confirmed base (digest of the state) and already archived. If the command is
+/// stopped, the next run resumes.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
     /// Log to prune: the data folder of a stopped service, or nats://host:port,... For nats://, the data folder in the
-    /// --config file must belong to a stopped ledger process; another process may serve the log.
+    /// --config file must belong to a stopped ledger process, although another process may serve the log.
     #[arg(value_name = "LOG")]
     pub(super) log: String,
     /// Archive of this log: a folder, or s3://BUCKET/PREFIX. Each record is compared with its archived copy before it
     /// is removed.
     #[arg(long, value_name = "PLACE")]
     pub(super) archive: String,
-    /// Number of days for which records are kept. Requests from these days can be repeated, and rounds can be shown and
-    /// voided.
+    /// Number of days for which records are kept. Requests from these days can be repeated, and their rounds can be
+    /// shown and voided.
     #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(0..=36_500))]
     pub(super) keep_days: u32,
     /// Public key of the log. If given, the whole archive and its signed checkpoints are also verified.
@@ -64,7 +64,7 @@ impl Limits {
         let (number, first, end, floor) = (self.partition, self.reader.first(), self.reader.end(), self.floor());
         let mut text = format!("partition {number}: positions {first} to {end}\n");
         for PruneLimit { name, first } in &self.limits {
-            let decides = if *first <= floor { "  decides" } else { "" };
+            let decides = if *first <= floor { "  (this limit decides)" } else { "" };
             match *first {
                 Position::MAX => writeln!(text, "  {name}: no limit"),
                 first => writeln!(text, "  {name}: keep records from position {first}{decides}"),
@@ -116,7 +116,7 @@ impl<'a> Limiter<'a> {
 
     pub(super) fn finish(mut self) -> Vec<Limits> {
         if let Some(home) = self.found.first_mut() {
-            home.add("decisions not yet copied to other partitions", self.uncopied);
+            home.add("rates and switches not yet copied to other partitions", self.uncopied);
         }
         self.found
     }

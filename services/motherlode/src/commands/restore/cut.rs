@@ -65,7 +65,7 @@ pub(super) struct Cut {
     pub(super) kept: Kept,
     /// Position of the archive's last record.
     pub(super) last: Position,
-    /// Last position in each other partition to which the kept records refer.
+    /// Last position that the kept records refer to in each other partition.
     pub(super) reports: BTreeMap<u32, Position>,
 }
 

@@ -77,8 +77,8 @@ struct Sum {
     repeated: u64,
 }
 
-/// Receives the records of all partitions, one partition after another. Its memory grows with unanswered wallet calls,
-/// not with the log.
+/// Receives the records of one partition after another. Its memory grows with unanswered wallet calls, not with the
+/// log.
 pub(super) struct Undone {
     file: Option<(PathBuf, BufWriter<File>)>,
     failed: Option<Failure>,
@@ -218,7 +218,7 @@ impl Undone {
             );
         }
         if text.is_empty() {
-            text += "  the restored log lacks no transactions of seamless wallets\n";
+            text += "  the restore undid no transactions of seamless wallets\n";
         }
         Ok(text)
     }

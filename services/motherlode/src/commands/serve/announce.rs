@@ -29,7 +29,7 @@ pub(super) fn say_console(address: SocketAddr, config: &Config) {
 pub(super) fn say_serving(server: &Server, config: &Config, file: Option<&Path>, scripted: bool) {
     let address = server.address();
     let log = match config.role.has_log() {
-        true => LogLocation::from_config(config).to_string(),
+        true => format!("in {}", LogLocation::from_config(config)),
         false => format!("at {}", config.ledger.targets.join(", ")),
     };
     let mut out = std::io::stdout().lock();
@@ -44,7 +44,7 @@ pub(super) fn say_serving(server: &Server, config: &Config, file: Option<&Path>,
         let _ = writeln!(out, "console: {scheme}://{}/", reached(console));
     }
     let position = server.ledger().durable();
-    let _ = writeln!(out, "motherlode listens on {address}, log in {log}, position {position}");
+    let _ = writeln!(out, "motherlode listens on {address}, log {log}, position {position}");
     let _ = write!(out, "{}", suggestions(address, config, file));
 }
 
