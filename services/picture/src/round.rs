@@ -24,7 +24,7 @@ pub const MEDIA_TYPE: &str = "text/html; charset=utf-8";
 pub struct Section {
     pub title: String,
     pub drawing: String,
-    /// Drawings of the section's reel windows; in the bet's section, of all symbols.
+    /// Drawings of the section's reel windows; in the bet's section, drawings of all symbols.
     pub picture: Markup,
     pub facts: Vec<(&'static str, String)>,
 }

@@ -170,8 +170,8 @@ impl Events {
         (self.away, self.latest.clone(), self.runs.clone())
     }
 
-    /// Removes the `count` events from number `first` on from memory, because the tables `runs` contain them. Returns
-    /// false if the events were rebuilt since the call of `unwritten`.
+    /// Removes from memory `count` events, beginning with number `first`, because the tables `runs` contain them.
+    /// Returns false if the events were rebuilt since the call of `unwritten`.
     pub(crate) fn take_written(&mut self, first: u64, count: usize, runs: Vec<Run>) -> bool {
         let is_next = first == self.away && count <= self.latest.len();
         if is_next {

@@ -64,8 +64,8 @@ pub fn carried_under(game: &dyn Game, sharing: Sharing, player: &PlayerState, sc
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sharing {
-    /// The game's newest rules version determines the shared figures, so that an older version does not grant a gift twice
-    /// (DM-14).
+    /// The game's newest rules version determines the shared figures, so that an older version does not repeat the
+    /// new player's gift (DM-14).
     Game,
     /// The round's rules version determines the shared figures.
     Version,

@@ -61,9 +61,9 @@ pub struct CashReport {
     pub mixed_at_most: String,
 }
 
-pub const CASH_PROOF: &str = "wins are whole coins; if a coin is worth whole minor units, the return in cash therefore equals \
-     the return in coins; for other coins, the effect of rounding half to even is computed over all possible windows of \
-     symbols, at a constant coin value";
+pub const CASH_PROOF: &str = "wins are whole coins, so if a coin is worth whole minor units, the return in cash equals \
+     the return in coins. For other coins, the effect of rounding half to even is computed over all possible windows \
+     of symbols, at a constant coin value";
 
 /// Key of the return from the jackpot's increments, which [`Par::rtp`] does not include.
 pub const INCREMENTS: &str = "jackpot_increments";

@@ -31,7 +31,7 @@ const FRAME: u32 = 16 << 10;
 const RESET_UNSEEN_MAX: usize = 20;
 const RESET_OWN_MAX: usize = 256;
 /// Maximum time for the message of a direct call to arrive after the headers. A call that needs more time, or more than
-/// [`COMING_BYTES_MAX`] bytes, goes through the layers, which limit both.
+/// [`COMING_BYTES_MAX`] bytes, goes through the middleware layers, which limit both.
 const COMING_FOR: Duration = Duration::from_millis(5);
 const COMING_BYTES_MAX: usize = 4 << 10;
 
