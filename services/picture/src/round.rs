@@ -42,8 +42,8 @@ pub fn sections(round: &Round, colour: bool) -> Vec<Section> {
     sections_with(round, colour, &|_, _| None)
 }
 
-/// Returns the sections of a page in which each small window is a link. `opens` maps a step and window, both 0-based,
-/// to the link.
+/// Returns a page's sections, in which each small window is a link. `opens` maps a step and window, both 0-based, to
+/// the link.
 #[must_use]
 pub fn linked(round: &Round, opens: &dyn Fn(usize, usize) -> Option<String>) -> Vec<Section> {
     sections_with(round, false, opens)

@@ -108,7 +108,7 @@ impl Proofs {
         })
     }
 
-    /// Returns the secret of the links to public pages, derived from the log's key.
+    /// Returns the secret for links to public pages, derived from the log's key.
     #[must_use]
     pub fn link_secret(&self) -> Option<[u8; 32]> {
         self.0.first().map(|of| of.key.derived("motherlode/link-secret/v1"))

@@ -213,7 +213,7 @@ pub struct Limits {
     pub buffer_bytes_max: usize,
     /// Maximum buffered bytes of an operator's calls.
     pub buffer_bytes_per_operator_max: usize,
-    /// Maximum milliseconds that a call waits for the log, whatever its own deadline; then DEADLINE_EXCEEDED.
+    /// Maximum milliseconds that a call waits for the log, even with a later deadline; then DEADLINE_EXCEEDED.
     pub request_ms_max: u64,
     /// Milliseconds that the answer to a jackpot hit waits for the award; after that, the answer reports the award as
     /// pending.
