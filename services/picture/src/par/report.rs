@@ -9,7 +9,7 @@ use std::fmt;
 
 pub const PLACES: usize = 9;
 pub const PERCENT_PLACES: usize = PLACES - 2;
-pub const ROUNDING: &str = "decimal places: 9 for returns and frequencies; 18 for chances and rates, or more for nine significant \
+pub const ROUNDING: &str = "decimal places: 9 for returns and frequencies; at least 18 for chances and rates, to show nine significant \
                         digits; 6 for bets. Figures are rounded half to even, except rtp_parts, which are rounded by \
                         the largest-remainder method so that they add up to rtp";
 
