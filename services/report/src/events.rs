@@ -1,5 +1,5 @@
 //! Significant events of a partition. Events after the latest checkpoint are in memory, at about 300 bytes each;
-//! earlier events are in tables of the view store. A checkpoint is due when [`LATEST_MAX`] events are in memory.
+//! earlier events are in table files. A checkpoint is due when [`LATEST_MAX`] events are in memory.
 
 use motherlode_log::Position;
 use motherlode_proto::report::v1::SignificantEvent;

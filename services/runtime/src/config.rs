@@ -54,7 +54,8 @@ pub struct Config {
     pub partitions: u32,
     /// Part of the log that is verified before the first answer.
     pub verify: Verify,
-    /// Threads for requests; 0 means half of the processors, which leaves processors for the log, the index and followers.
+    /// Threads for requests; 0 means half of the processors, which leaves processors for the log, its index and its
+    /// readers.
     pub worker_threads: usize,
     /// Limits of the service.
     pub limits: Limits,
