@@ -156,10 +156,10 @@ pub struct Draws {
     /// Memory-backed folder that stores the position of the log's end, so that the next start detects lost records; a
     /// reboot clears the folder. Default: `motherlode` in $RUNTIME_DIRECTORY, $XDG_RUNTIME_DIR, /run or /dev/shm.
     pub page_folder: Option<PathBuf>,
-    /// Whether to start although the log's end is lost; set only by a flag.
+    /// Whether to start although the log's end is lost; set only by a command-line flag.
     #[serde(skip)]
     pub accept_loss: bool,
-    /// Whether to start although draw keys are lost; set only by a flag.
+    /// Whether to start although draw keys are lost; set only by a command-line flag.
     #[serde(skip)]
     pub accept_lost_keys: bool,
 }

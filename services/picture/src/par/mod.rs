@@ -25,8 +25,8 @@ pub use played::{Played, WinClass, win_classes};
 use plot::Bands;
 use report::{CASH_PROOF, CashReport, INCREMENTS, PERCENT_PLACES, PLACES, ROUNDING, StakeReport, returns, shifted};
 
-/// Confidence bands of a session's return: distance of the bounds from the mean in standard errors, and percentage of
-/// sessions within the band.
+/// Confidence bands of a session's return: (distance of the bounds from the mean in standard errors, percentage of
+/// sessions within the band).
 pub const BANDS: [(f64, u32); 3] = [(2.575_829_304, 99), (1.959_963_985, 95), (1.644_853_627, 90)];
 pub const BAND_DECADES: (u32, u32) = (2, 8);
 

@@ -80,7 +80,7 @@ pub struct Credential {
     pub expires_ms: Option<i64>,
 }
 
-/// SHA-256 digest, 64 hexadecimal digits in the file.
+/// SHA-256 digest, 64 hexadecimal digits in the configuration file.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest(pub [u8; 32]);
 

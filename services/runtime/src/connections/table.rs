@@ -44,7 +44,6 @@ impl Bounds {
     #[must_use]
     pub fn for_limits(limits: &Limits, descriptors: u64) -> Self {
         let descriptors = usize::try_from(descriptors).unwrap_or(usize::MAX);
-        // At least half of the descriptors are left for connections.
         let reserve = limits.descriptors_reserved.min(descriptors / 2);
         let all = limits.connections_max.min(descriptors - reserve);
         if all < limits.connections_max {
