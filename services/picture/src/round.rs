@@ -24,7 +24,7 @@ pub const MEDIA_TYPE: &str = "text/html; charset=utf-8";
 pub struct Section {
     pub title: String,
     pub drawing: String,
-    /// Drawings of the section's reel windows; in the bet's section, of all symbols.
+    /// Drawings of the section's reel windows; in the bet's section, drawings of all symbols.
     pub picture: Markup,
     pub facts: Vec<(&'static str, String)>,
 }
@@ -42,8 +42,8 @@ pub fn sections(round: &Round, colour: bool) -> Vec<Section> {
     sections_with(round, colour, &|_, _| None)
 }
 
-/// Returns the sections of a page in which each small window is a link. `opens` maps a step and window, both 0-based,
-/// to the link.
+/// Returns a page's sections, in which each small window is a link. `opens` maps a step and window, both 0-based, to
+/// the link.
 #[must_use]
 pub fn linked(round: &Round, opens: &dyn Fn(usize, usize) -> Option<String>) -> Vec<Section> {
     sections_with(round, false, opens)

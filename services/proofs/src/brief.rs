@@ -42,7 +42,7 @@ pub fn brief(records: &[&Record]) -> Result<Vec<Option<Vec<u8>>>, Malformed> {
         let mut is_shorter = false;
         for (field, follows) in steps(&mut commit).flat_map(|step| follows.fields(step, before)) {
             match field.is_empty() {
-                // In an older record this field is empty and the verifier would fill it, so the record is not shortened.
+                // The verifier would fill a field that an older record leaves empty, so such a record is not shortened.
                 true => return None,
                 false if *field == follows => field.clear(),
                 false => continue,

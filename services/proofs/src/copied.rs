@@ -5,9 +5,9 @@ use motherlode_log::hash;
 
 /// Maximum bytes copied per record, which keeps the verifier's work proportional to the file's size.
 pub const COPIED_MAX: usize = 4_096;
-/// Minimum length of a copied run. For a shorter run, the instruction would be as long as the run.
+/// Minimum length of a copied run. For a shorter run, the copy instruction would be as long as the run.
 const RUN_MIN: usize = 7;
-/// Maximum length of a record to be shortened; the search for repeated bytes takes quadratic time.
+/// Maximum length of a record to be shortened, because the search for repeated bytes takes quadratic time.
 const SEARCHED_MAX: usize = 4_096;
 
 fn beginning(before: Option<&[u8]>) -> Vec<u8> {

@@ -41,8 +41,8 @@ pub fn origin(name: &str, partition: u32, restore: u64) -> String {
     format!("{name}/log/{partition}{restore}")
 }
 
-/// Returns a copy of `key`, renamed to the origin of the partition's log before any restore. The name of `key` may
-/// contain any partition number or none.
+/// Returns a copy of `key`, renamed to the origin that the partition's log had before any restore. The name of `key`
+/// may contain any partition number or none.
 pub fn of_partition(key: &VerifierKey, partition: u32) -> Result<VerifierKey, Malformed> {
     of_restore(key, partition, 0)
 }
@@ -60,8 +60,8 @@ pub fn key_file(config: &Config) -> PathBuf {
     config.proofs.key_file.clone().unwrap_or_else(|| config.data.join("proofs.key"))
 }
 
-/// Loads the key. A missing key is created only if no key file is configured and either the log is empty or
-/// a new key is accepted.
+/// Loads the key. A configured key file must exist. A missing default file is created if the log is empty or a new key
+/// is accepted.
 pub fn load_or_make(config: &Config, end: Position) -> Result<SignerKey, KeyError> {
     let (path, wanted) = (key_file(config), config.proofs.name.as_deref());
     let key = match config.proofs.key_file.is_none() && !path.exists() {

@@ -8,8 +8,8 @@
 //! levels 1 to 4; level 0 is computed) and `checkpoint`. If a file is missing or damaged, everything except the
 //! signatures is rebuilt from the log.
 //!
-//! Proofs never delay a bet or stop the log; failed writes are retried. If the log contradicts the signed checkpoints,
-//! the service does not start; if the contradiction is found later, signing ends and the reason is reported.
+//! Proofs never delay a bet or stop the log. Failed writes are retried. If the log contradicts the signed checkpoints
+//! at startup, the service does not start; if it contradicts them later, signing ends and the reason is reported.
 
 mod api;
 mod brief;

@@ -82,8 +82,8 @@ pub struct Proofs(Arc<[Arc<Partition>]>);
 
 impl Proofs {
     /// Opens the trees. The caller must open the trees before the first append, so that a log that contradicts its
-    /// checkpoint stays unchanged. A damaged checkpoint file is renamed to `checkpoint.damaged`; a new one is signed
-    /// after the tree is rebuilt.
+    /// checkpoint stays unchanged. A damaged checkpoint file is renamed to `checkpoint.damaged`. After the tree is
+    /// rebuilt, a new checkpoint is signed.
     pub fn open<'a>(
         config: &Config,
         ledgers: impl IntoIterator<Item = &'a Handle>,
@@ -108,7 +108,7 @@ impl Proofs {
         })
     }
 
-    /// Returns the secret of the links to public pages, derived from the log's key.
+    /// Returns the secret for links to public pages, derived from the log's key.
     #[must_use]
     pub fn link_secret(&self) -> Option<[u8; 32]> {
         self.0.first().map(|of| of.key.derived("motherlode/link-secret/v1"))
@@ -192,7 +192,7 @@ impl Partition {
     }
 
     /// Writes the mark file, which records the log's end (PL-40). Only the first of consecutive failures is logged,
-    /// because the folder may be read-only.
+    /// because every write fails if the folder is read-only.
     fn mark(&self, held: ChainHead, stopped: bool) {
         let written = self.draws.mark(&self.ledger, held, stopped);
         let failed_before = self.mark_failed.swap(written.is_err(), Ordering::Relaxed);

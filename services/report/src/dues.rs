@@ -20,7 +20,7 @@ pub(crate) enum DuesLookup {
     /// The sum of unpaid credits is unknown, because more than [`COMMITS_MAX`] commits of the player follow the last paid
     /// credit.
     No,
-    /// Too many commits were read for this page to find the sum of unpaid credits; a page that begins with this commit can
+    /// This page has read too many commits to find the sum of unpaid credits. A page that begins with this commit can
     /// find it.
     NextPage,
 }

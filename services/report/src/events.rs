@@ -1,5 +1,5 @@
 //! Significant events of a partition. Events after the latest checkpoint are in memory, at about 300 bytes each;
-//! earlier events are in tables of the view store. A checkpoint is due when [`LATEST_MAX`] events are in memory.
+//! earlier events are in table files. A checkpoint is due when [`LATEST_MAX`] events are in memory.
 
 use motherlode_log::Position;
 use motherlode_proto::report::v1::SignificantEvent;
@@ -170,8 +170,8 @@ impl Events {
         (self.away, self.latest.clone(), self.runs.clone())
     }
 
-    /// Removes the `count` events from number `first` on from memory, because the tables `runs` contain them. Returns
-    /// false if the events were rebuilt since the call of `unwritten`.
+    /// Removes from memory `count` events, beginning with number `first`, because the tables `runs` contain them.
+    /// Returns false if the events were rebuilt since the call of `unwritten`.
     pub(crate) fn take_written(&mut self, first: u64, count: usize, runs: Vec<Run>) -> bool {
         let is_next = first == self.away && count <= self.latest.len();
         if is_next {

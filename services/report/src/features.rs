@@ -1,7 +1,7 @@
 //! Frequencies of a game's features per paid spin, compared with their chances (PL-23).
 //!
-//! Only the first step of each round counts, and only if the round has no bought feature. The expected number of
-//! features is the sum of the chances of all rounds. A round's chance depends on the player's state.
+//! The first step of each round without a bought feature counts. The expected number of features is the sum of the
+//! chances of these rounds. A round's chance depends on the player's state.
 
 use crate::shown::{Outcome, Spin};
 use motherlode_proto::report::v1 as wire;

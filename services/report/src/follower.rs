@@ -158,8 +158,7 @@ impl Follower {
 }
 
 impl Partition {
-    /// Returns the position of the next commit to read, and the number of commits to read from there. The number
-    /// excludes unpublished commits, because checkpoints do not cover them.
+    /// Returns the position of the next commit to read, and the number of durable commits to read from there.
     fn next(&self) -> (u64, usize) {
         let position = self.view.position();
         let published = self.ledger.durable().saturating_sub(position);

@@ -1,5 +1,5 @@
 //! History of the last hour and day, for the console's graphs: one point per minute for an hour, and one per 15 minutes
-//! for a day. The points are written to a file once per minute; a damaged file causes a warning and an empty history.
+//! for a day. The points are written to a file once per minute. A damaged file causes a warning and an empty history.
 
 use motherlode_ledger::fields::timestamp;
 use motherlode_proto::report::v1 as wire;

@@ -187,7 +187,7 @@ impl Partition {
     }
 }
 
-/// Returns the position of the last record before `end_ms`; a partition's times never decrease.
+/// Finds the position of the last record before `end_ms` by binary search, because a partition's times never decrease.
 fn last_before(ledger: &Handle, end_ms: i64) -> Result<u64, FetchError> {
     let (mut low, mut high) = (ledger.first().saturating_sub(1), ledger.durable());
     if end_ms == i64::MAX {

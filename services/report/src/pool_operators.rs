@@ -1,6 +1,6 @@
 //! Each operator's contributions to and awards from a pool, per day (PL-38).
 //!
-//! A day's seed funding by the house is charged to operators in proportion to their contributions on that day.
+//! The house's seed payments of a day are charged to operators in proportion to their contributions on that day.
 
 use motherlode_proto::{convert::record::Logged, report::v1 as wire};
 use motherlode_state::{Event, HOME, Nano, SmolStr, StreamId, date};

@@ -95,7 +95,7 @@ impl Before<'_> {
                 Event::RoundStarted(bet) if started.is_none() => started = Some(bet),
                 Event::DebitConfirmed { .. } => {}
                 Event::CollectionChanged { .. } if started.is_none() && collection::picks_companion(event) => {}
-                _ => return Err(Mismatch::differs("the events before the step in the commit do not start a round")),
+                _ => return Err(Mismatch::differs("the commit has an unexpected event before the step")),
             }
         }
         let open = self.player.open_round(step.round);

@@ -1,5 +1,5 @@
-//! Converts the values that the engine carries between rounds (*figures*) to the log's collections, which omit zeros,
-//! and back.
+//! Converts between the values that the engine carries between rounds (*figures*) and the log's collections, which omit
+//! zeros.
 
 use crate::{
     live::{Unresolvable, game_of},
@@ -8,7 +8,7 @@ use crate::{
 use motherlode_slots::{Carried, CarriedScope, Carries, Game, latest};
 use motherlode_state::{Collection, Currency, Event, Minor, PlayerState, RoundStarted, SmolStr};
 
-/// Key of the picked companion in the log.
+/// Key in the log for the picked companion.
 const COMPANION: &str = "witch";
 
 /// Returns the number of the companion that the player has picked in a game.
@@ -64,8 +64,8 @@ pub fn carried_under(game: &dyn Game, sharing: Sharing, player: &PlayerState, sc
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sharing {
-    /// The game's newest rules version determines the shared figures, so that an older version does not grant a gift twice
-    /// (DM-14).
+    /// The game's newest rules version determines the shared figures, so that an older version does not repeat the
+    /// new player's gift (DM-14).
     Game,
     /// The round's rules version determines the shared figures.
     Version,

@@ -9,7 +9,7 @@ pub struct KeyLost {
     pub draw: u64,
 }
 
-/// Function that returns a draw's dealt value, or `None` if its key is missing.
+/// Function that returns a draw's dealt value, from which seeds are derived, or `None` if the draw's key is missing.
 pub type DealtOf<'a> = dyn Fn(DrawName) -> Option<Dealt> + 'a;
 
 /// Implements [`DealtOf`] for readers of the log, which have no draw keys.

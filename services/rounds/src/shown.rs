@@ -1,5 +1,5 @@
-//! Displayed figures that logged outcomes omit: names of special wins, mean coin values and unopened objects (ME-05, DM-12,
-//! NP-12). The figures are computed by resolving the round again.
+//! Displayed figures that logged outcomes omit: names of special wins, mean coin values and unopened treasure objects
+//! (ME-05, DM-12, NP-12). The figures are computed by resolving the round again.
 
 use crate::live::{Live, Unresolvable};
 use motherlode_proto::round::v1::{self, MarkKind};
@@ -7,7 +7,8 @@ use motherlode_slots::{self as slots, Game, MeanCoin, Seed, par};
 use motherlode_state::{CoinValue, RoundStarted, StepResolved};
 
 /// Adds the displayed figures to the outcomes. From the first step without a seed onward, only the names of special wins
-/// are added. Unopened objects are added only if the round is `over`. After an error, some outcomes may be incomplete.
+/// are added. Unopened treasure objects are added only if the round is `over`. After an error, some outcomes may be
+/// incomplete.
 pub fn complete<'a>(
     started: &RoundStarted,
     steps: impl Iterator<Item = (Option<Seed>, &'a StepResolved, &'a mut v1::Outcome)>,

@@ -54,7 +54,8 @@ pub struct Config {
     pub partitions: u32,
     /// Part of the log that is verified before the first answer.
     pub verify: Verify,
-    /// Threads for requests; 0 means half of the processors, which leaves processors for the log, the index and followers.
+    /// Threads for requests; 0 means half of the processors, which leaves processors for the log, its index and its
+    /// readers.
     pub worker_threads: usize,
     /// Limits of the service.
     pub limits: Limits,
@@ -155,10 +156,10 @@ pub struct Draws {
     /// Memory-backed folder that stores the position of the log's end, so that the next start detects lost records; a
     /// reboot clears the folder. Default: `motherlode` in $RUNTIME_DIRECTORY, $XDG_RUNTIME_DIR, /run or /dev/shm.
     pub page_folder: Option<PathBuf>,
-    /// Whether to start although the log's end is lost; set only by a flag.
+    /// Whether to start although the log's end is lost; set only by a command-line flag.
     #[serde(skip)]
     pub accept_loss: bool,
-    /// Whether to start although draw keys are lost; set only by a flag.
+    /// Whether to start although draw keys are lost; set only by a command-line flag.
     #[serde(skip)]
     pub accept_lost_keys: bool,
 }
@@ -213,7 +214,7 @@ pub struct Limits {
     pub buffer_bytes_max: usize,
     /// Maximum buffered bytes of an operator's calls.
     pub buffer_bytes_per_operator_max: usize,
-    /// Maximum milliseconds that a call waits for the log, whatever its own deadline; then DEADLINE_EXCEEDED.
+    /// Maximum milliseconds that a call waits for the log, even with a later deadline; then DEADLINE_EXCEEDED.
     pub request_ms_max: u64,
     /// Milliseconds that the answer to a jackpot hit waits for the award; after that, the answer reports the award as
     /// pending.

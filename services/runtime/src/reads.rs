@@ -16,7 +16,7 @@ pub struct Reads(Arc<Queues>);
 
 #[derive(Debug)]
 struct Queues {
-    /// Permits to run a read, one per thread, granted in the order of requests.
+    /// One permit per thread to run a read, granted in the order of requests.
     all: Arc<Semaphore>,
     of: Mutex<BTreeMap<String, Queue>>,
     threads: Option<Runtime>,

@@ -55,9 +55,9 @@ pub(super) fn shelf(game: &GameInfo, figure: &dyn Fn(&str) -> i64, pen: Pen) -> 
     }
 }
 
-/// Describes changed figures. A figure with an unknown key is shown with this key. `<colour>_micros` is the sum of a
-/// colour's coin values in millionths, `red_gifted` the number of red crystals received as a gift, and `given` states
-/// whether the player has received the gift (DM-14).
+/// Describes changed figures of a collection; an unknown figure is labelled with its key. `<colour>_micros` is the sum
+/// of a colour's coin values in millionths, `red_gifted` is the number of red crystals received as a gift, and `given`
+/// states whether the player has received the gift (DM-14).
 pub(super) fn changes(game: &GameInfo, figures: &[CarriedFigure], currency: &str) -> String {
     let collected: Vec<_> =
         (0..game.symbols.len()).filter(|at| role(game, *at) == Some(SymbolRole::Collected)).collect();

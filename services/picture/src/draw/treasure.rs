@@ -1,4 +1,4 @@
-//! Draws the opened objects and, after the end of the round, also the unopened ones (NP-10, NP-12).
+//! Draws the opened treasure objects and, after the end of the round, also the unopened ones (NP-10, NP-12).
 
 use super::pen::{Hue, Pen};
 use crate::figures::{coins, grouped};

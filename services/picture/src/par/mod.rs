@@ -25,8 +25,8 @@ pub use played::{Played, WinClass, win_classes};
 use plot::Bands;
 use report::{CASH_PROOF, CashReport, INCREMENTS, PERCENT_PLACES, PLACES, ROUNDING, StakeReport, returns, shifted};
 
-/// Confidence bands of a session's return: distance of the bounds from the mean in standard errors, and percentage of
-/// sessions within the band.
+/// Confidence bands of a session's return: (distance of the bounds from the mean in standard errors, percentage of
+/// sessions within the band).
 pub const BANDS: [(f64, u32); 3] = [(2.575_829_304, 99), (1.959_963_985, 95), (1.644_853_627, 90)];
 pub const BAND_DECADES: (u32, u32) = (2, 8);
 
@@ -138,7 +138,7 @@ fn code(key: &str) -> Markup {
 fn tiles(game: &dyn Game, par: &Par) -> Markup {
     let tile = |figure: String, says: &str| html! { div.tile { b { (figure) } span { (says) } } };
     let hits = format!("share of paid spins that win, {}", once_in(&par.hit_frequency, 2));
-    let highest = format!("highest win of one paid spin of the reels, {} spins", once_in(&par.max_win_probability, 0));
+    let highest = format!("highest win of the reels in one paid spin, {} spins", once_in(&par.max_win_probability, 0));
     let return_says = match game.info().jackpot {
         true => "return to player, without the jackpot's increments",
         false => "return to player",
@@ -234,7 +234,7 @@ fn volatility(game: &dyn Game, stake: &Stake, par: &Par) -> Markup {
         ("variance", format!("{:.6} bets²", par.std_dev * par.std_dev).render()),
         ("volatility index (1.96 σ)", format!("{:.4} bets", par.std_dev * BANDS[1].0).render()),
         (
-            "highest win of one paid spin of the reels",
+            "highest win of the reels in one paid spin",
             format!("{} bets", grouped(&decimal(&par.max_win_bets, 6))).render(),
         ),
         ("its chance", chance(&par.max_win_probability).render()),

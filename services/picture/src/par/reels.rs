@@ -16,7 +16,8 @@ const RETURN_PLACES: usize = 7;
 fn meaning(info: &GameInfo) -> &'static str {
     match info.ways {
         true => {
-            "Each figure in this table is the pay of one way, in coins; the number of ways is the product of the symbol's counts on the reels."
+            "A win pays its figure in this table, in coins, times the number of ways, which is the product of the \
+             symbol's counts on the reels."
         }
         false => {
             "A line win pays its figure in this table times the coins per line; a scatter, which counts anywhere, pays its figure times the total bet."

@@ -9,7 +9,7 @@ use std::fmt;
 
 pub const PLACES: usize = 9;
 pub const PERCENT_PLACES: usize = PLACES - 2;
-pub const ROUNDING: &str = "decimal places: 9 for returns and frequencies; 18 for chances and rates, or more for nine significant \
+pub const ROUNDING: &str = "decimal places: 9 for returns and frequencies; at least 18 for chances and rates, to show nine significant \
                         digits; 6 for bets. Figures are rounded half to even, except rtp_parts, which are rounded by \
                         the largest-remainder method so that they add up to rtp";
 
@@ -61,9 +61,9 @@ pub struct CashReport {
     pub mixed_at_most: String,
 }
 
-pub const CASH_PROOF: &str = "wins are whole coins; if a coin is worth whole minor units, the return in cash therefore equals \
-     the return in coins; for other coins, the effect of rounding half to even is computed over all possible windows of \
-     symbols, at a constant coin value";
+pub const CASH_PROOF: &str = "wins are whole coins, so if a coin is worth whole minor units, the return in cash equals \
+     the return in coins. For other coins, the effect of rounding half to even is computed over all possible windows \
+     of symbols, at a constant coin value";
 
 /// Key of the return from the jackpot's increments, which [`Par::rtp`] does not include.
 pub const INCREMENTS: &str = "jackpot_increments";

@@ -10,7 +10,7 @@ pub struct Currencies {
     /// Codes of currencies that allow new accounts and bets; default: all currencies with a coin ladder. Unlisted
     /// currencies allow only withdrawals and the completion of open rounds.
     pub enabled: Option<Vec<String>>,
-    /// Maps games and currencies to ladders that replace the built-in ladders.
+    /// Maps games and currencies to coin ladders that replace the built-in ones.
     pub ladders: BTreeMap<String, BTreeMap<String, CoinLadder>>,
 }
 

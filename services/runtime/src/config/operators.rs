@@ -32,7 +32,7 @@ pub struct Operator {
     pub weight: u32,
     /// Maximum total cost of open campaigns, in whole EUR (PL-36); default: unlimited.
     pub campaign_liability_eur_max: Option<u32>,
-    /// Ids that new players must have (PL-37).
+    /// Required form of new players' ids (PL-37).
     #[serde(default)]
     pub player_ids: PlayerIds,
     /// Days after a player's last record during which ErasePerson is refused for the player; at most 36,500.
@@ -48,7 +48,7 @@ pub struct Operator {
     pub credentials: Vec<Credential>,
 }
 
-/// Ids that new players of an operator must have. Existing players keep their ids.
+/// Required form of new players' ids. Existing players keep their ids.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PlayerIds {
@@ -80,7 +80,7 @@ pub struct Credential {
     pub expires_ms: Option<i64>,
 }
 
-/// SHA-256 digest, 64 hexadecimal digits in the file.
+/// SHA-256 digest, 64 hexadecimal digits in the configuration file.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest(pub [u8; 32]);
 

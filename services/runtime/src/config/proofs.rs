@@ -15,7 +15,7 @@ pub struct Proofs {
     pub listen: Option<SocketAddr>,
     /// Witnesses that cosign checkpoints.
     pub witnesses: Vec<Witness>,
-    /// Whether to sign a log whose earlier checkpoints are signed with another key; set only by a flag.
+    /// Whether to sign a log whose earlier checkpoints are signed with another key; set only by a command-line flag.
     #[serde(skip)]
     pub accept_new_key: bool,
 }

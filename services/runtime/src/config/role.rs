@@ -69,7 +69,7 @@ impl std::str::FromStr for Role {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LedgerTargets {
-    /// Addresses of these processes, such as "https://ledger-0:50051"; this process finds out which of them writes each
+    /// Addresses of the log's writers, such as "https://ledger-0:50051"; this process finds the writer of each
     /// partition.
     pub targets: Vec<String>,
     /// Partitions that a `ledger` process writes; default: all. The process reads the remaining partitions as a replica.

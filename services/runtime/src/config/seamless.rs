@@ -53,7 +53,8 @@ pub struct Seamless {
     /// Milliseconds to wait for the wallet's answer; after that, the outcome is unknown and the call is retried.
     #[serde(default = "answer_ms_max")]
     pub answer_ms_max: u64,
-    /// Maximum milliseconds between the request for a debit and the commit of its bet; later, the debit is rolled back.
+    /// Maximum milliseconds between the request for a debit and the commit of its bet; after that, the debit is rolled
+    /// back.
     #[serde(default = "debit_ms_max")]
     pub debit_ms_max: u64,
     /// Milliseconds before a pending call is reported as a significant event.

@@ -21,7 +21,7 @@ pub struct Store {
     /// if `key_file` is not set.
     #[serde(skip)]
     pub own_key_file: Option<PathBuf>,
-    /// Maps each stream to the number of its last message without a MAC, if the log is older than the stream key.
+    /// For a log that is older than the stream key: maps each stream to the number of its last message without a MAC.
     pub unsigned_up_to: BTreeMap<String, u64>,
     /// Whether a missing stream is created.
     pub create: bool,

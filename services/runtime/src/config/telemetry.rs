@@ -19,7 +19,7 @@ pub struct Telemetry {
     pub sample_percent: u8,
     /// Seconds between exports of metrics.
     pub metrics_seconds: u16,
-    /// Address of `/metrics` for Prometheus, `/healthz` and `/readyz`, over plain HTTP; default: none.
+    /// Plain HTTP address of `/metrics` (for Prometheus), `/healthz` and `/readyz`; default: none.
     pub listen: Option<SocketAddr>,
 }
 

@@ -10,9 +10,9 @@ use std::time::Instant;
 const FRAME: u64 = 64;
 const CALL: u64 = 8 * FRAME;
 const FULL_AFTER: u64 = 10;
-/// Client preface (RFC 9113, 3.4).
+/// Length of the client preface (RFC 9113, 3.4).
 const MAGIC: usize = 24;
-/// Frame header (RFC 9113, 4.1).
+/// Length of a frame header (RFC 9113, 4.1).
 const HEAD: usize = 9;
 
 const DATA: u8 = 0;

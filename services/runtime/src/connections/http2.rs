@@ -24,14 +24,14 @@ use tower::Service;
 
 pub(super) const CONNECTION_WINDOW: u32 = 256 << 10;
 const CALL_WINDOW: u32 = 64 << 10;
-/// Size of a call's send buffer, in bytes, from which no further chunk of the answer is added.
+/// Bytes in a call's send buffer from which no further chunk of the answer is added.
 const SEND_BUFFER: usize = 64 << 10;
 pub(super) const HEADER_TABLE: u32 = 4 << 10;
 const FRAME: u32 = 16 << 10;
 const RESET_UNSEEN_MAX: usize = 20;
 const RESET_OWN_MAX: usize = 256;
 /// Maximum time for the message of a direct call to arrive after the headers. A call that needs more time, or more than
-/// [`COMING_BYTES_MAX`] bytes, goes through the layers, which limit both.
+/// [`COMING_BYTES_MAX`] bytes, goes through the middleware layers, which limit both.
 const COMING_FOR: Duration = Duration::from_millis(5);
 const COMING_BYTES_MAX: usize = 4 << 10;
 

@@ -48,7 +48,7 @@ const CALM: Duration = Duration::from_millis(100);
 
 /// Serves gRPC until the process stops; connections then get GOAWAY, and calls in progress are answered. A connection
 /// without calls in progress, or whose client does not read, is closed within 300 ms. Dropping the future closes all
-/// connections. `service` answers all calls except direct calls.
+/// connections. `service` answers all calls that `direct` does not.
 pub async fn serve<S>(
     listener: TcpListener,
     acceptor: Option<Acceptor>,

@@ -44,7 +44,6 @@ impl Bounds {
     #[must_use]
     pub fn for_limits(limits: &Limits, descriptors: u64) -> Self {
         let descriptors = usize::try_from(descriptors).unwrap_or(usize::MAX);
-        // At least half of the descriptors are left for connections.
         let reserve = limits.descriptors_reserved.min(descriptors / 2);
         let all = limits.connections_max.min(descriptors - reserve);
         if all < limits.connections_max {
@@ -97,10 +96,10 @@ pub fn network(address: IpAddr) -> IpAddr {
 ///
 /// When a limit is reached, one connection is closed to make room. Connections with incomplete handshakes are closed
 /// first, then connections without a known caller, then connections without a call in progress. Within one of these
-/// kinds, the oldest connection of the address with the most connections is closed. Another address loses a connection
-/// only if it has more connections than the new connection's address, and a connection with calls in progress only if
-/// it has at least two more. At an operator's limit, one of the operator's connections is closed by the same rules,
-/// with credentials instead of addresses.
+/// kinds, the oldest connection of the address with the most connections is closed. A connection of another address
+/// is closed only if that address has more connections than the new connection's address, and at least two more if the
+/// connection has calls in progress. At an operator's limit, one of the operator's connections is closed by the same
+/// rules, with credentials instead of addresses.
 #[derive(Clone)]
 pub struct Table(Arc<TableInner>);
 
@@ -227,7 +226,7 @@ impl State {
         };
         let least = self.connections.values().filter(may).min_by_key(|one| {
             let kind = one.kind();
-            // Of the connections with calls in progress, the youngest is closed, because the least work is lost.
+            // Of the connections with calls in progress, the youngest is closed, because this loses the least work.
             let age = if kind == Kind::Busy { u64::MAX - one.id } else { one.id };
             (kind, Reverse(count(one)), age)
         });
@@ -364,7 +363,7 @@ impl Connection {
     }
 
     /// Returns the number of calls that the connection may start in its turn: while operators compete, the operator's
-    /// remaining work units in the thread's round (at least 1), otherwise `alone`.
+    /// remaining work units in the scheduling round (at least 1), otherwise `alone`.
     pub fn turn(&self, alone: usize) -> usize {
         match self.competes() {
             Some((share, most)) => rounds::left(share).unwrap_or(most).max(1),

@@ -109,8 +109,7 @@ reasons! {
         /// The operator has `player_ids = "opaque"`, so the id of a new player must be a UUID, a ULID, or 32 to 64 hexadecimal
         /// digits.
         PlayerIdNotOpaque = "PLAYER_ID_NOT_OPAQUE", InvalidArgument, Never;
-        /// The log is on JetStream, or several processes write it, so the service stores no persons. Issue random player ids
-        /// yourself.
+        /// Only a single process whose log is in files can store persons. Issue random player ids yourself.
         PersonsUnsupported = "PERSONS_UNSUPPORTED", Unimplemented, Never;
         /// The number of persons stored for the operator (`persons_max`) or of operators with stored persons
         /// (`operators_max`) is at its limit.
@@ -402,7 +401,7 @@ reasons! {
         ProposalTooLong = "PROPOSAL_TOO_LONG", PermissionDenied, Never;
         /// A node of this role may not propose events of this kind.
         KindNotAllowed = "KIND_NOT_ALLOWED", PermissionDenied, Never;
-        /// The proposal does not name the stream version on which it was decided.
+        /// The proposal does not name the stream version on which it is based.
         VersionMissing = "VERSION_MISSING", PermissionDenied, Never;
         /// The event names no actor.
         ActorMissing = "ACTOR_MISSING", PermissionDenied, Never;
