@@ -33,7 +33,7 @@ impl Campaigns {
                     if counted.begun > 0 {
                         return Err(Fault::new(
                             "PL-18: a campaign is cancelled after its first round",
-                            "a cancellation before the first round",
+                            "no cancellation after the first round",
                             campaign,
                         ));
                     }

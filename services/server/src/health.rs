@@ -52,7 +52,7 @@ pub(crate) struct Answers {
 
 impl Answers {
     pub(crate) fn new(reporter: &HealthReporter, ledgers: &Ledgers) -> HealthServer<Self> {
-        // Only the ledgers' authorities are kept, because a reference to a closed ledger would keep its index open.
+        // A ledger itself is not kept, because a reference to a closed ledger would keep its index open.
         let authorities = ledgers.all().filter_map(Handle::authority).cloned().collect();
         HealthServer::new(Self { reported: HealthService::from_health_reporter(reporter.clone()), authorities })
     }

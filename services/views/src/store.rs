@@ -110,7 +110,6 @@ impl Store {
     pub fn adopt(&self, id: Hash, checkpoint: &Checkpoint) {
         let mut state = self.state.lock();
         state.current = Some(Current { id, tables: checkpoint.tables().copied().collect() });
-        // If the catalogue cannot be written, the next commit updates it.
         if let Err(error) = self.name(&mut state, Some((id, checkpoint.sequence))) {
             tracing::warn!(%error, "failed to record the checkpoint used at startup in the catalogue of views: the next commit retries");
         }

@@ -54,7 +54,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
             }
         })
     })?;
-    let mut text = format!("{from}\n  to archive {archive}:\n");
+    let mut text = format!("{from}\n  archived in {archive}:\n");
     for (partition, Archived { before, end, head, signed }) in archived.iter().enumerate() {
         let (records, head) = (end - before, hex(head));
         let _ = writeln!(
