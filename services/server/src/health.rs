@@ -1,6 +1,6 @@
 //! Health of the process and of each service (`docs/reference/health.md`).
 //!
-//! A writer on a shared store is NOT_SERVING if its authority was last confirmed more than [`AUTHORITY_AGE_MAX`] ago; this
+//! A writer on a shared store is NOT_SERVING if its authority was last confirmed more than [`AUTHORITY_AGE_MAX`] ago. This
 //! limit is shorter than the silence after which a standby takes over.
 
 use crate::tasks::{Kind, Tasks};

@@ -199,7 +199,7 @@ impl WalletOutbox {
         todo(&self.ledger, &self.wallet, &StreamId::player(self.wallet.operator(), player), *lane).is_some()
     }
 
-    /// Returns the time at which the next pause or the open circuit ends; if there is neither, 2 * [`AGE_EVERY`] from
+    /// Returns the earliest end of a pause or of the circuit's open time; if there is neither, 2 * [`AGE_EVERY`] from
     /// now.
     fn next_retry(&self) -> Instant {
         let now = Instant::now();

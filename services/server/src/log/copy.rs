@@ -77,7 +77,7 @@ pub fn copy(
     copy_by(from, to, (Source::Whole, follow, Position::MAX), stopped, copied)
 }
 
-/// Copies the records of partition 0 up to a position, and the records of each other partition before its first record that
+/// Copies the records of partition 0 up to a position. The copy of each other partition ends before the first record that
 /// refers to a later record of partition 0.
 pub fn copy_to_position(
     from: &LogLocation,

@@ -88,7 +88,7 @@ impl LogLocation {
 
     pub fn open_written(&self, config: &Config) -> Result<Vec<Box<dyn Store>>, LogError> {
         self.check_partitions(config.partitions, &config.write_partitions())?;
-        // Partitions are opened from the last to the first, so if the first partition exists, all others exist.
+        // Partitions are created from the last to the first, so if the first partition exists, all others exist.
         config
             .write_partitions()
             .into_iter()

@@ -20,7 +20,7 @@ pub enum PruneError {
     Stream(#[from] StreamError),
     #[error("a partition's stream was deleted")]
     Missing,
-    #[error("another process took over the log before a record was removed")]
+    #[error("another process took over the log before any record was removed")]
     Lost,
 }
 
