@@ -189,7 +189,8 @@ impl Metrics {
             },
         );
         let observed = self.clone();
-        let what = "Number of log records not yet sent to the slowest follower of this kind; 0 if there is no follower.";
+        let what =
+            "Number of log records not yet sent to the slowest follower of this kind; 0 if there is no follower.";
         gauge(meter, "motherlode.log.readers_behind", what, move |seen| {
             observed.ledgers(|ledgers| {
                 written(ledgers, &mut |ledger, partition| {
@@ -365,7 +366,9 @@ impl Metrics {
     fn pools(&self, meter: &Meter) {
         type Read = fn(&motherlode_state::PoolState) -> Nano;
         let figures: [(&'static str, &'static str, Read); 4] = [
-            ("motherlode.pool.increments.EUR", "Increments of the pool's current cycle, which began with the last hit.", |pool| pool.increments),
+            ("motherlode.pool.increments.EUR", "Increments of the pool since the last jackpot hit.", |pool| {
+                pool.increments
+            }),
             ("motherlode.pool.reserve.EUR", "Reserve of the pool.", |pool| pool.reserve),
             (
                 "motherlode.pool.contributions.EUR",

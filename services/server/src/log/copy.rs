@@ -77,8 +77,8 @@ pub fn copy(
     copy_by(from, to, (Source::Whole, follow, Position::MAX), stopped, copied)
 }
 
-/// Copies the records of partition 0 up to a position. The copy of each other partition ends before the first record that
-/// refers to a later record of partition 0.
+/// Copies the records of partition 0 up to a position. The copy of each other partition ends before the first record
+/// that refers to a later record of partition 0.
 pub fn copy_to_position(
     from: &LogLocation,
     to: &LogLocation,
