@@ -1,8 +1,8 @@
 //! Sends due credits of one partition to an operator's wallet, and rolls back debits without a bet.
 //!
-//! Pending transactions are in the books, so a restart loses none; a transaction sent twice takes effect once. Each
-//! player has three lanes: rollbacks, credits and reports of round ends. Calls of a player's lane are sent in order;
-//! lanes are served concurrently, so an unanswered report delays no credit.
+//! Pending transactions are in the books, so a restart loses none. A transaction sent twice takes effect once. Each
+//! player has three lanes: rollbacks, credits and reports of round ends. Calls of a player's lane are sent in order.
+//! Lanes are served concurrently, so an unanswered report delays no credit.
 
 use crate::{
     call::{Call, NOT_IN_TIME, Names},
