@@ -1,5 +1,5 @@
-//! Independent model of the jackpot pool, computed from the logs of all partitions. All bets are in EUR, so a hit wins
-//! the fraction (coin value / 10 EUR) of the pool. The stream of the pool in partition 0 defines the order of hits and
+//! Independent model of the jackpot pool, computed from the logs of all partitions. All bets are in EUR. A jackpot hit
+//! wins the fraction (coin value / 10 EUR) of the pool. The pool's stream in partition 0 defines the order of hits and
 //! bets (BW-16).
 
 use crate::commits;

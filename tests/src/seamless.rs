@@ -40,7 +40,7 @@ pub(crate) fn give_wallets(config: &mut Config) {
         return;
     }
     let wallet = wallet();
-    // The wallets get no reports of round ends, because many of the tests count commits.
+    // Reports of round ends are off, because they would add commits, which many tests count.
     let seamless =
         format!("wallet = \"seamless\"\nseamless = {{ url = \"http://{}\", close_rounds = false }}\n", wallet.address);
     let of = |id: &str| parsed(&format!("[[operators]]\nid = \"{id}\"\n{seamless}"));

@@ -1,7 +1,7 @@
 //! Refusals of requests, as `google.rpc.Status` with details (PL-12). A refused request had no effect.
 //!
-//! Each refusal has an `ErrorInfo`. Refusals of invalid fields have a `BadRequest`; if a retry can help, the refusal has a
-//! `RetryInfo`. Text from the caller is shortened by [`excerpt`].
+//! Each refusal has an `ErrorInfo`. Refusals of invalid fields have a `BadRequest`. If a retry can help, the refusal
+//! has a `RetryInfo`. Text from the caller is shortened by [`excerpt`].
 
 use crate::reason::Reason;
 use motherlode_state::is_visible;

@@ -1,7 +1,7 @@
 //! Health of the process and of each service (`docs/reference/health.md`).
 //!
-//! A writer on a shared store is NOT_SERVING if its authority was last confirmed more than [`AUTHORITY_AGE_MAX`] ago; this
-//! limit is shorter than the silence after which a standby takes over.
+//! A writer on a shared store is NOT_SERVING if its authority was last confirmed more than [`AUTHORITY_AGE_MAX`] ago.
+//! This limit is shorter than the silence after which a standby takes over.
 
 use crate::tasks::{Kind, Tasks};
 use futures_util::future::select_all;
@@ -52,7 +52,7 @@ pub(crate) struct Answers {
 
 impl Answers {
     pub(crate) fn new(reporter: &HealthReporter, ledgers: &Ledgers) -> HealthServer<Self> {
-        // Only the ledgers' authorities are kept, because a reference to a closed ledger would keep its index open.
+        // A ledger itself is not kept, because a reference to a closed ledger would keep its index open.
         let authorities = ledgers.all().filter_map(Handle::authority).cloned().collect();
         HealthServer::new(Self { reported: HealthService::from_health_reporter(reporter.clone()), authorities })
     }

@@ -128,9 +128,9 @@ impl Metrics {
         });
         let what = "Age of the oldest unfinished append; 0 if no append is in flight.";
         self.ages(meter, "motherlode.log.append_age", what, |ledger| Some(ledger.append_age()));
-        let what = "Age of the oldest record after the latest snapshot; 0 if there is none.";
+        let what = "Age of the oldest record after the latest snapshot; 0 if there is no such record.";
         self.ages(meter, "motherlode.snapshot.age", what, |ledger| ledger.age_after(ledger.snapshot()).ok());
-        log("motherlode.switched_off", "Number of switches that are set and stop new rounds.", |ledger| {
+        log("motherlode.switched_off", "Number of active switches that stop new rounds.", |ledger| {
             ledger.books(|books| books.switched_off().count() as u64)
         });
     }
@@ -189,7 +189,8 @@ impl Metrics {
             },
         );
         let observed = self.clone();
-        let what = "Number of log records not yet sent to the slowest follower of this kind; 0 if there is none.";
+        let what =
+            "Number of log records not yet sent to the slowest follower of this kind; 0 if there is no follower.";
         gauge(meter, "motherlode.log.readers_behind", what, move |seen| {
             observed.ledgers(|ledgers| {
                 written(ledgers, &mut |ledger, partition| {
@@ -203,7 +204,7 @@ impl Metrics {
             });
         });
         let observed = self.clone();
-        let what = "Highest position sent to a copy of the whole log since startup; 0 if there is none.";
+        let what = "Highest position sent to a copy of the whole log since startup; 0 if nothing was sent.";
         gauge(meter, "motherlode.log.copied", what, move |seen| {
             observed.ledgers(|ledgers| {
                 written(ledgers, &mut |ledger, partition| seen.observe(ledger.copied(), &[partition]));
@@ -365,7 +366,9 @@ impl Metrics {
     fn pools(&self, meter: &Meter) {
         type Read = fn(&motherlode_state::PoolState) -> Nano;
         let figures: [(&'static str, &'static str, Read); 4] = [
-            ("motherlode.pool.increments.EUR", "Increments of the pool's current cycle.", |pool| pool.increments),
+            ("motherlode.pool.increments.EUR", "Increments of the pool since the last jackpot hit.", |pool| {
+                pool.increments
+            }),
             ("motherlode.pool.reserve.EUR", "Reserve of the pool.", |pool| pool.reserve),
             (
                 "motherlode.pool.contributions.EUR",

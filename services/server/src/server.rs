@@ -107,7 +107,7 @@ impl Server {
         }
     }
 
-    /// Stops proposals and reads, because another process may write the log.
+    /// Stops proposals and reads, because another process may be writing the log.
     pub fn step_down(&self, why: &str) {
         self.ledgers.step_down(why);
         if let Some(metrics) = &self.metrics {

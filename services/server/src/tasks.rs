@@ -1,7 +1,6 @@
 //! Background tasks, started and watched by the [`Supervisor`].
 //!
-//! The end of a task that handles money or the log ends the process; other tasks are restarted with exponential
-//! backoff.
+//! If a task that handles money or the log ends, the process ends. Other tasks are restarted with exponential backoff.
 
 use crate::names::{JACKPOT, JOB, PROOF, REPORT, SPIN, WALLET};
 use futures_util::future::BoxFuture;

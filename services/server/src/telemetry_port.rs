@@ -1,4 +1,4 @@
-//! Plain HTTP for Prometheus and probes: `/metrics`, `/healthz` (the process answers) and `/readyz` (it is SERVING).
+//! Plain HTTP for Prometheus and probes: `/metrics`, `/healthz` (liveness) and `/readyz` (whether it is SERVING).
 
 use crate::{
     error::ServeError,

@@ -60,8 +60,7 @@ impl AbandonedRounds {
         })
     }
 
-    /// A forward jump of the clock is ignored for an hour, because a resolved round cannot be reopened. A round that
-    /// fails is retried in the next sweep.
+    /// A forward jump of the clock is ignored for an hour, because a round resolved too early cannot be reopened.
     pub async fn sweep(&self) {
         for ledger in self.completer.ledgers.all() {
             self.sweep_partition(ledger).await;

@@ -356,7 +356,7 @@ fn collectable(round: &Round) -> Option<usize> {
 }
 
 /// Returns the finished round; `None` while the round awaits a choice other than a gamble, or while a jackpot's amount is
-/// not determined. If the round is voided, only the jackpot counts (BW-19).
+/// not determined. The win of a voided round is only its jackpot (BW-19).
 fn ended(round: &Round) -> Option<FinishedRound> {
     let collectable = collectable(round);
     let is_open = round.state() == RoundState::Open && collectable.is_none();

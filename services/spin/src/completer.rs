@@ -2,7 +2,7 @@
 //! abandoned (PL-03, ME-20).
 //!
 //! Each step is a commit that states why the round is finished automatically. The first commit has the caller's request
-//! id; later commits have the request id `auto/<round>/<step>`. After a crash, a repeated request or a sweep can
+//! id. Later commits have the request id `auto/<round>/<step>`. After a crash, a repeated request or a sweep can
 //! therefore continue the round without resolving a step twice. If a player's choice is logged first, the completer
 //! stops.
 

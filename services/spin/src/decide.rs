@@ -227,7 +227,7 @@ pub(crate) fn choose(
         .into());
     };
     let draft = Draft::from_round(state, (player, open), named, dealer)?;
-    // A choice that the round does not await is refused before a draw is sealed.
+    // A choice that the round does not await is refused, so that no draw is sealed for it.
     let dealing = match draft.deal(dealer) {
         Err(Undecided::Unsealed(..)) if draft.live.awaiting() != play.choice.awaited() => {
             let refused = ChoiceRefused::NotAwaited { awaiting: draft.live.awaiting() };

@@ -23,9 +23,8 @@ impl Waits {
         }
     }
 
-    /// Returns the time after the latest step at which an abandoned round is resolved; `None` if never. The
-    /// jurisdiction's configured hours take precedence over the game's configured hours, and these over the game's
-    /// rules.
+    /// Returns how long after its latest step an abandoned round is resolved; `None` if never. The jurisdiction's
+    /// configured hours take precedence over the game's configured hours, and these over the game's rules.
     #[must_use]
     pub fn resolve_after(&self, started: &RoundStarted) -> Option<Duration> {
         let RoundStarted { game: name, rules_version, jurisdiction, .. } = started;

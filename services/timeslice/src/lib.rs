@@ -8,8 +8,8 @@ use std::{io, time::Duration};
 /// The shortest slice that Linux accepts.
 pub const SHORT: Duration = Duration::from_micros(100);
 
-/// Requests [`SHORT`] slices for the calling thread and for threads that it creates later (sched_setattr(2)). A thread
-/// that wakes up then waits less time for this thread's slice to end.
+/// Requests [`SHORT`] slices for the calling thread and for threads that it creates later (sched_setattr(2)). After
+/// that, a thread that wakes up waits less time for this thread's slice to end.
 ///
 /// # Errors
 ///

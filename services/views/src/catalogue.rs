@@ -1,6 +1,6 @@
 //! Catalogue, stored in sled: the current checkpoint and the pins.
 //!
-//! A checkpoint is committed when the catalogue names the checkpoint; older files are removed after that. An empty,
+//! A checkpoint is committed when the catalogue names the checkpoint. Older files are removed after that. An empty,
 //! outdated or unreadable catalogue is replaced, because the numbers in the checkpoint files show which checkpoint is
 //! the newest. A catalogue longer than [`BYTES_MAX`] is rewritten, because sled does not free space.
 //!

@@ -124,11 +124,11 @@ impl Run {
     }
 }
 
-/// Returns the runs to merge. For each size level, from the lowest, considers the newest consecutive runs up to this
-/// level; the first group with more than three runs per level is merged.
+/// Returns the runs to merge. Tries each size level, lowest first: the newest consecutive runs up to this level are
+/// merged if there are more than three per level.
 #[must_use]
 pub fn mergeable(runs: &[Run]) -> Option<Range<usize>> {
-    // Runs before a gap in the positions are not merged until the gap is filled.
+    // No run before a gap in the positions is merged until the gap is filled.
     let gap = runs.windows(2).rposition(|pair| pair.first().map(Run::to) < pair.last().map(Run::from));
     let runs_after = gap.map_or(0, |gap| gap + 1);
     let levels: Vec<_> = runs.iter().map(Run::level).collect();

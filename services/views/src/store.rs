@@ -46,8 +46,8 @@ struct Current {
 }
 
 impl Store {
-    /// Removes unfinished files. The catalogue is opened when the first checkpoint becomes current, so a refused start
-    /// does not change it.
+    /// Removes unfinished files. The catalogue is opened only when the first checkpoint becomes current, so a refused
+    /// start does not change it.
     #[must_use]
     pub fn open(folder: &Path, partition: u32) -> Self {
         let store = Self::read_only(folder, partition);
@@ -90,7 +90,7 @@ impl Store {
         self.is_stopped.load(Ordering::Relaxed)
     }
 
-    /// Returns the checkpoints, newest first; usually there is only one. The catalogue may not name the newest one, for
+    /// Returns the checkpoints, newest first; usually there is only one. The catalogue can lack the newest one, for
     /// example after an interrupted commit.
     #[must_use]
     pub fn checkpoints(&self) -> Vec<(Hash, Checkpoint)> {
@@ -110,7 +110,6 @@ impl Store {
     pub fn adopt(&self, id: Hash, checkpoint: &Checkpoint) {
         let mut state = self.state.lock();
         state.current = Some(Current { id, tables: checkpoint.tables().copied().collect() });
-        // If the catalogue cannot be written, the next commit updates it.
         if let Err(error) = self.name(&mut state, Some((id, checkpoint.sequence))) {
             tracing::warn!(%error, "failed to record the checkpoint used at startup in the catalogue of views: the next commit retries");
         }

@@ -1,5 +1,5 @@
 //! Circuit breaker of a wallet. The circuit opens after unanswered calls for [`PLAYERS_MAX`] players without an answer in
-//! between, and then admits one call per period as a probe.
+//! between. While open, it admits one call per period as a probe.
 
 const PLAYERS_MAX: usize = 5;
 

@@ -1,8 +1,8 @@
 //! Sends due credits of one partition to an operator's wallet, and rolls back debits without a bet.
 //!
-//! Pending transactions are in the books, so a restart loses none; a transaction sent twice takes effect once. Each
-//! player has three lanes: rollbacks, credits and reports of round ends. Calls of a player's lane are sent in order;
-//! lanes are served concurrently, so an unanswered report delays no credit.
+//! Pending transactions are in the books, so a restart loses none. A transaction sent twice takes effect once. Each
+//! player has three lanes: rollbacks, credits and reports of round ends. Calls of a player's lane are sent in order.
+//! Lanes are served concurrently, so an unanswered report delays no credit.
 
 use crate::{
     call::{Call, NOT_IN_TIME, Names},
@@ -199,7 +199,7 @@ impl WalletOutbox {
         todo(&self.ledger, &self.wallet, &StreamId::player(self.wallet.operator(), player), *lane).is_some()
     }
 
-    /// Returns the time at which the next pause or the open circuit ends; if there is neither, 2 * [`AGE_EVERY`] from
+    /// Returns the earliest end of a pause or of the circuit's open time; if there is neither, 2 * [`AGE_EVERY`] from
     /// now.
     fn next_retry(&self) -> Instant {
         let now = Instant::now();

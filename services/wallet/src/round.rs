@@ -158,8 +158,8 @@ fn opening(ledger: &Handle, logged: &Arc<Logged>, cause: &Cause<'_>, number: u64
     }
 }
 
-/// Returns the operator's session for a round, and the position of the debit request or, if there is none, of the
-/// round's opening.
+/// Returns the operator's session for a round, and the position of the debit request. If there is no debit request,
+/// returns the position of the round's opening.
 fn asked(ledger: &Handle, stream: &StreamId, opening: &Logged) -> Result<(SmolStr, u64), FetchError> {
     let mut events = opening.commit.events.iter();
     let stated = events.find_map(|event| match event {

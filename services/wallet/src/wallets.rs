@@ -69,8 +69,8 @@ impl Wallets {
         Ok(wallets)
     }
 
-    /// Reads the credentials and returns the wallets of a configuration; unchanged wallets are reused. An operator that has
-    /// changed back to the transfer wallet keeps its seamless wallet, because old credits are still paid.
+    /// Reads the credentials and returns the wallets of a configuration. Unchanged wallets are reused. An operator that
+    /// has changed back to the transfer wallet keeps its seamless wallet, which still receives old credits.
     pub fn changed(&self, config: &Config) -> Result<ByOperator, WalletError> {
         let (mut wallets, current) = (BTreeMap::new(), self.wallets.read());
         for operator in config.operators.iter().chain(&config.wallets_beside) {

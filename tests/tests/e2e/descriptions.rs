@@ -91,7 +91,7 @@ async fn pl_13_pl_01_every_game_describes_itself_whole() {
         assert_eq!(euros.bet_default_minor as f64, cents(&euros.default_coin_value, coins.default), "{name}");
 
         // The volatility index has a confidence level of 95 %. A round's highest win is a whole number of bets, and
-        // exceeds a window's highest win (WF-04).
+        // exceeds a reel window's highest win (WF-04).
         let index = 1.96 * number(&game.std_dev_bets);
         assert!((number(&game.volatility_index) - index).abs() < 0.01 && index > 1.96, "{name}");
         let window = (number(&game.max_win_bets), number(&game.max_win_probability));

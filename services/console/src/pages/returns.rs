@@ -93,7 +93,7 @@ fn judged(published: &str, sum: &Return, out: usize, first: Option<&str>) -> Mar
             (tile("Published", html! { (percent(published)) }))
             (tile(&format!("Actual return in {}", sum.currency_code), html! { (percent(&sum.held_rtp)) }))
             (tile("Band around the expected return", html! { "−" (percent(&sum.band_below)) " to +" (percent(&sum.band)) }))
-            (tile("Rounds, and effective number weighted by stake", html! { (count(sum.rounds)) ", " (count(&sum.effective_rounds)) }))
+            (tile("Rounds, effective number of rounds (weighted by stake)", html! { (count(sum.rounds)) ", " (count(&sum.effective_rounds)) }))
         }
     }
 }

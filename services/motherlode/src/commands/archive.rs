@@ -18,7 +18,7 @@ use std::{
 /// Archives a log to its end. The service may be running. If the command is stopped, the next run resumes.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
-    /// Log to archive: a data folder, or nats://host:port,...
+    /// Source log: a data folder, or nats://host:port,...
     #[arg(long, value_name = "PLACE")]
     from: String,
     /// Archive: a folder, or s3://BUCKET/PREFIX. The environment variables AWS_* set region, address and credentials.

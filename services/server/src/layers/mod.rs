@@ -93,8 +93,8 @@ impl Layers {
         })
     }
 
-    /// Checks permissions, buffers and deadline, before the state and the message are checked. Stores an identified caller
-    /// in `caller` even if the call is refused. `message` contains the bytes read so far.
+    /// Checks permissions, free buffer space and deadline. Stores an identified caller in `caller` even if the call is
+    /// refused. `message` contains the bytes read so far.
     pub(crate) fn admit(
         &self,
         path: &str,

@@ -77,8 +77,8 @@ pub fn copy(
     copy_by(from, to, (Source::Whole, follow, Position::MAX), stopped, copied)
 }
 
-/// Copies the records of partition 0 up to a position, and the records of each other partition before its first record that
-/// refers to a later record of partition 0.
+/// Copies the records of partition 0 up to a position. The copy of each other partition ends before the first record
+/// that refers to a later record of partition 0.
 pub fn copy_to_position(
     from: &LogLocation,
     to: &LogLocation,
@@ -248,7 +248,7 @@ impl Copying {
     }
 }
 
-/// Returns the position in partition 0 of the commit that the record copies; 0 if it copies none or is malformed (the
+/// Returns the position of the commit in partition 0 that the record copies; 0 if it copies none or is malformed (the
 /// audit reports malformed records).
 #[must_use]
 pub fn home_position(record: &Record) -> Position {

@@ -67,7 +67,7 @@ impl LogLocation {
         match self {
             Self::Folder { data, segment_bytes } => {
                 let folder = log_folder(data, partition);
-                // The store is opened without changes: the ledger repairs the log's end after comparing it with the index.
+                // Not repaired here, because the ledger first compares the log's end with the index.
                 let store = SegmentStore::open_unchanged(&folder, partition, options(*segment_bytes));
                 Ok(Box::new(store.map_err(|source| LogError::Folder { folder, source })?))
             }
@@ -88,7 +88,7 @@ impl LogLocation {
 
     pub fn open_written(&self, config: &Config) -> Result<Vec<Box<dyn Store>>, LogError> {
         self.check_partitions(config.partitions, &config.write_partitions())?;
-        // Partitions are opened from the last to the first, so if the first partition exists, all others exist.
+        // Partitions are created from the last to the first, so if the first partition exists, all others exist.
         config
             .write_partitions()
             .into_iter()

@@ -20,7 +20,7 @@ pub enum PruneError {
     Stream(#[from] StreamError),
     #[error("a partition's stream was deleted")]
     Missing,
-    #[error("another process took over the log before a record was removed")]
+    #[error("another process took over the log before any record was removed")]
     Lost,
 }
 
@@ -38,7 +38,7 @@ impl Pruner {
         Ok(Self { config, options, replica, stores: vec![] })
     }
 
-    /// Reads each stream up to its end at the start of the call, because the log may grow continuously.
+    /// Reads each stream only up to the end that it has when called, because the log may grow continuously.
     pub fn catch_up(&mut self) -> Result<(), PruneError> {
         for partition in &mut self.replica.partitions {
             partition.find_last().map_err(CatchUpError::from)?;

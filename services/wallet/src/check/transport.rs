@@ -40,7 +40,7 @@ async fn late_answer_after_client_timeout(kit: &mut Kit) -> Result<(), Skip> {
         let debit = kit.debit(100);
         let answered = timeout(Duration::from_millis(wait), kit.client.ask(&debit, 1)).await.is_ok();
         kit.note(format!(
-            "{}: the call was aborted after {wait} ms; the wallet answered before: {answered}",
+            "{}: the call was aborted after {wait} ms; the wallet had answered by then: {answered}",
             described(&debit)
         ));
         settle(kit, &debit, before).await;
@@ -65,7 +65,7 @@ async fn connection_cut_before_answer(kit: &mut Kit) -> Result<(), Skip> {
         let answered = timeout(Duration::from_millis(wait), client.ask(&debit, 1)).await.is_ok();
         drop(client);
         kit.note(format!(
-            "{}: the connection was closed after {wait} ms; the wallet answered before: {answered}",
+            "{}: the connection was closed after {wait} ms; the wallet had answered by then: {answered}",
             described(&debit)
         ));
         settle(kit, &debit, before).await;

@@ -39,8 +39,8 @@ use tonic_types::StatusExt;
 
 const ROLES: [&str; 6] = ["play", "wallet", "support", "audit", "admin", "node"];
 
-/// Names for the token of the operator `third`, each with the operator named in the request. The token may also be used
-/// for `other`, but not for `acme`.
+/// Callers with the token of `third`, each with the operator named in the request. The token may also be used for
+/// `other`, but not for `acme`.
 const SERVES: [(&str, &str); 2] = [("third for other", "other"), ("third for acme", "acme")];
 
 const REQUEST: &str = "good-";
