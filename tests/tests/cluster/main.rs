@@ -1,6 +1,3 @@
-//! A distributed installation on loopback. Processes are killed and connections cut under load. After that, each
-//! acknowledged round must exist exactly once.
-
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod faults;

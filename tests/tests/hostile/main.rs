@@ -1,6 +1,3 @@
-//! Two hostile operators make all attacks at the same time, while an honest operator plays at a constant rate (`tests/run
-//! hostile`).
-//!
 //! Attackers run with nice 19. The latency of honest rounds is measured from their scheduled starts. The tests must run
 //! one after another (`--test-threads=1`).
 //!

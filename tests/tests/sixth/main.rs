@@ -1,5 +1,3 @@
-//! Tests a game that is not in the product, in a separate program because the test extends the list of games.
-
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 #[path = "../../../engine/slots/tests/integration/sixth/mod.rs"]

@@ -19,9 +19,9 @@ pub struct PoolTerms {
 /// Rule for the amount of a second jackpot hit before the jackpot display is refreshed (BW-17).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CollisionShare {
-    /// The second jackpot hit wins `seed x coin / base coin`, plus all contributions since the first hit.
+    /// It wins `seed x coin / base coin`, plus all contributions since the first hit.
     Full,
-    /// The second jackpot hit wins `pool x coin / base coin`, as the first hit does (BW-16).
+    /// It wins `pool x coin / base coin`, as the first hit does (BW-16).
     Proportional,
 }
 

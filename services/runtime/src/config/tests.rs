@@ -237,9 +237,9 @@ fn pl_27_a_credential_serves_other_configured_operators_without_its_name() {
     };
     assert_eq!(check("'beta'", "", "other", ""), "");
     for (acme, platform, name, gamma, fault) in [
-        ("'beta'", "", "gateway", "", "of the same name"),
-        ("'gamma'", "", "other", "", "of the same name"),
-        ("'beta'", "", "other", "'beta'", "of the same name"),
+        ("'beta'", "", "gateway", "", "with the same name"),
+        ("'gamma'", "", "other", "", "with the same name"),
+        ("'beta'", "", "other", "'beta'", "with the same name"),
         ("'beta', 'beta'", "", "other", "", "any operator twice"),
         ("'acme'", "", "other", "", "must not include its own operator"),
         ("'platform'", "", "other", "", "credential of the platform"),

@@ -174,7 +174,7 @@ async fn pl_30_records_are_searched_by_stream_and_kind_and_shown_in_words() {
     assert_eq!(page.body.matches("<th scope=\"row\"").count(), 1, "{}", page.body);
     assert!(page.body.contains("currency EUR, amount 10,000.00 EUR"), "{}", page.body);
     let page = browser.get(&format!("{path}&stream=nobody")).await;
-    assert!(page.status == 200 && page.body.contains("matches."), "{}", page.body);
+    assert!(page.status == 200 && page.body.contains("No matching record"), "{}", page.body);
     let position = rounds[1].steps[0].position;
     let page = browser.get(&format!("/log/{}/{position}", ledger.partition())).await;
     for told in ["Round started", "bet", "0.15 EUR", "Earlier records of the same stream", "<summary>Raw</summary>"] {

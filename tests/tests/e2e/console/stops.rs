@@ -295,7 +295,7 @@ async fn at_d3_the_platform_is_led_to_records_and_not_told_that_no_round_waits()
     let mut auditor = Browser::logged_in(service.server.console(), "platform-audit").await;
     let page = auditor.get("/open/acme").await;
     assert!(
-        !page.body.contains("No round is open") && page.body.contains("visible only to this operator"),
+        !page.body.contains("No round is open") && page.body.contains("Only credentials of acme can see its rounds"),
         "{}",
         page.body
     );

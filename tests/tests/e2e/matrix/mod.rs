@@ -1,6 +1,3 @@
-//! Tests every call with every kind of bad request (PL-12, PL-27). A call without a row in the table fails the test. A
-//! refused call must not write to the log.
-
 mod json;
 mod pages;
 mod raw;
