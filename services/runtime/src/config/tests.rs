@@ -240,7 +240,7 @@ fn pl_27_a_credential_serves_other_configured_operators_without_its_name() {
         ("'beta'", "", "gateway", "", "with the same name"),
         ("'gamma'", "", "other", "", "with the same name"),
         ("'beta'", "", "other", "'beta'", "with the same name"),
-        ("'beta', 'beta'", "", "other", "", "any operator twice"),
+        ("'beta', 'beta'", "", "other", "", "an operator twice"),
         ("'acme'", "", "other", "", "must not include its own operator"),
         ("'platform'", "", "other", "", "credential of the platform"),
         ("", "'beta'", "other", "", "credential of the platform"),
