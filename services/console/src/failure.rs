@@ -78,10 +78,10 @@ impl IntoResponse for Failure {
 
 /// Title and content of a failure's page, for [`framed`](crate::failure_frame::framed).
 #[derive(Clone)]
-pub(crate) struct Told(pub(crate) &'static str, pub(crate) Markup);
+pub(crate) struct FailurePage(pub(crate) &'static str, pub(crate) Markup);
 
 fn page(code: StatusCode, content: &Markup) -> Response {
-    let told = Told(title(code), content.clone());
+    let page = FailurePage(title(code), content.clone());
     let content = html! {
         (content)
         form.row action="/find" role="search" {
@@ -92,7 +92,7 @@ fn page(code: StatusCode, content: &Markup) -> Response {
         p { a href="/" { "Front page" } }
     };
     let mut answer = document::alone(code, title(code), content);
-    answer.extensions_mut().insert(told);
+    answer.extensions_mut().insert(page);
     answer
 }
 

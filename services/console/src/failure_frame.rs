@@ -2,7 +2,7 @@
 
 use crate::{
     app::App,
-    failure::Told,
+    failure::FailurePage,
     layout,
     visit::{OF_PARTS, Visit},
 };
@@ -19,8 +19,8 @@ pub(crate) async fn framed(State(app): State<App>, request: Request, next: Next)
     let mut asked = parts.clone();
     let answer = next.run(Request::from_parts(parts, body)).await;
     let (mut head, body) = answer.into_parts();
-    let told = head.extensions.remove::<Told>().filter(|_| !asked.uri.path().starts_with(OF_PARTS));
-    let Some(Told(title, content)) = told else { return Response::from_parts(head, body) };
+    let page = head.extensions.remove::<FailurePage>().filter(|_| !asked.uri.path().starts_with(OF_PARTS));
+    let Some(FailurePage(title, content)) = page else { return Response::from_parts(head, body) };
     let Ok(visit) = Visit::from_request_parts(&mut asked, &app).await else {
         return Response::from_parts(head, body);
     };

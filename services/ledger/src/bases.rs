@@ -27,9 +27,9 @@ pub(crate) async fn take(
             "must be the digest version that `motherlode base` of this program version prints",
         ));
     }
-    let asked = Asked { caller, id: &request.request_id, actor: &request.actor };
+    let commit = BaseCommit { caller, id: &request.request_id, actor: &request.actor };
     let fingerprint = fingerprint("take_base", request);
-    let position = asked.append(ledger, fingerprint, || {
+    let position = commit.append(ledger, fingerprint, || {
         if !(1..=ledger.durable()).contains(&position) {
             return Err(AppendError::from(Refused::BadBase { position }));
         }
@@ -50,22 +50,22 @@ pub(crate) async fn confirm(
 ) -> Result<wire::ConfirmBaseResponse, Refusal> {
     let ledger = ledger(ledgers, request.partition)?;
     let (position, digest) = (request.position, hash("digest", &request.digest)?);
-    let asked = Asked { caller, id: &request.request_id, actor: &request.actor };
+    let commit = BaseCommit { caller, id: &request.request_id, actor: &request.actor };
     let fingerprint = fingerprint("confirm_base", request);
-    let position = asked.append(ledger, fingerprint, || {
+    let position = commit.append(ledger, fingerprint, || {
         let confirmed = BaseConfirmed { position, digest, actor: caller.signature() };
         Ok(Event::BaseConfirmed(Box::new(confirmed)))
     });
     Ok(wire::ConfirmBaseResponse { position: position.await? })
 }
 
-struct Asked<'a> {
+struct BaseCommit<'a> {
     caller: &'a Caller,
     id: &'a str,
     actor: &'a str,
 }
 
-impl Asked<'_> {
+impl BaseCommit<'_> {
     async fn append(
         &self,
         ledger: &Handle,

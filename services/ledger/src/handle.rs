@@ -98,7 +98,7 @@ impl Handle {
         Self { past: Some(past), ..self.clone() }
     }
 
-    fn past(&self, position: Position) -> Option<&(Bytes, Arc<Logged>)> {
+    fn past_record(&self, position: Position) -> Option<&(Bytes, Arc<Logged>)> {
         self.past.as_ref()?.get(position)
     }
 

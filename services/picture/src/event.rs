@@ -31,14 +31,14 @@ pub fn kinds() -> Vec<String> {
 }
 
 #[derive(Debug, Clone)]
-pub struct Told {
+pub struct EventText {
     pub kind: String,
     pub fields: Vec<(String, String)>,
 }
 
 #[must_use]
-pub fn told(event: &Event, currency: &str) -> Told {
-    let unknown = || Told { kind: "unknown".to_owned(), fields: vec![] };
+pub fn describe(event: &Event, currency: &str) -> EventText {
+    let unknown = || EventText { kind: "unknown".to_owned(), fields: vec![] };
     let Some(descriptor) = MESSAGES.get_message_by_name(EVENT) else { return unknown() };
     let Ok(event) = DynamicMessage::decode(descriptor, event.encode_to_vec().as_slice()) else { return unknown() };
     match event.fields().next() {
@@ -51,16 +51,16 @@ pub fn told(event: &Event, currency: &str) -> Told {
                 fields.retain(|(name, _)| name != "on");
                 fields.push(("switched".to_owned(), if on { "on" } else { "off" }.to_owned()));
             }
-            Told { kind: words(field.name()), fields }
+            EventText { kind: words(field.name()), fields }
         }
         _ => unknown(),
     }
 }
 
 #[must_use]
-pub fn of_record(record: &[u8]) -> Vec<Told> {
+pub fn of_record(record: &[u8]) -> Vec<EventText> {
     let commit = Commit::decode(record).unwrap_or_default();
-    commit.events.iter().map(|event| told(event, currency(&commit))).collect()
+    commit.events.iter().map(|event| describe(event, currency(&commit))).collect()
 }
 
 /// Returns the currency of amounts in events that state no currency.
@@ -160,8 +160,8 @@ mod tests {
     };
 
     fn fields_of(kind: event::Kind, currency: &str) -> Vec<String> {
-        let told = told(&Event { kind: Some(kind) }, currency);
-        told.fields.into_iter().map(|(name, value)| format!("{name} {value}")).collect()
+        let describe = describe(&Event { kind: Some(kind) }, currency);
+        describe.fields.into_iter().map(|(name, value)| format!("{name} {value}")).collect()
     }
 
     #[test]
@@ -178,23 +178,23 @@ mod tests {
             outcome: outcome.encode_to_vec(),
             ..StepResolved::default()
         };
-        let told = fields_of(event::Kind::StepResolved(step), "EUR");
-        assert!(told.contains(&"win 12.34 EUR".to_owned()), "{told:?}");
-        assert!(told.iter().any(|text| text.starts_with("choice (double card ")), "{told:?}");
-        assert!(told.iter().any(|text| text.contains("free spins left 12")), "{told:?}");
+        let describe = fields_of(event::Kind::StepResolved(step), "EUR");
+        assert!(describe.contains(&"win 12.34 EUR".to_owned()), "{describe:?}");
+        assert!(describe.iter().any(|text| text.starts_with("choice (double card ")), "{describe:?}");
+        assert!(describe.iter().any(|text| text.contains("free spins left 12")), "{describe:?}");
         let amount = 1_500_000_000_i128.to_be_bytes().to_vec();
         let pooled = ContributionsPooled { from: 1, to: 9, amount, ..ContributionsPooled::default() };
         assert_eq!(fields_of(event::Kind::ContributionsPooled(pooled), "")[2], "amount 1.50 EUR");
         let off = fields_of(event::Kind::SwitchSet(SwitchSet { game: "neptune".into(), ..SwitchSet::default() }), "");
         assert!(off.contains(&"switched off".to_owned()), "{off:?}");
         let overdue = WalletOverdue { oldest_unix_ms: 1_000, ..WalletOverdue::default() };
-        let told = fields_of(event::Kind::WalletOverdue(overdue), "");
-        assert!(told.contains(&"oldest 1970-01-01T00:00:01.000Z".to_owned()), "{told:?}");
+        let describe = fields_of(event::Kind::WalletOverdue(overdue), "");
+        assert!(describe.contains(&"oldest 1970-01-01T00:00:01.000Z".to_owned()), "{describe:?}");
         assert_eq!(told_of_nothing(), "unknown");
     }
 
     fn told_of_nothing() -> String {
-        told(&Event::default(), "EUR").kind
+        describe(&Event::default(), "EUR").kind
     }
 
     #[test]

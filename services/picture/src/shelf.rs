@@ -105,28 +105,28 @@ fn board(game: &GameInfo, places: &[Option<usize>], label: &str, told: impl Rend
 mod tests {
     use super::*;
 
-    fn of(game: &str, figures: &[(&str, i64)]) -> String {
+    fn drawn_shelf(game: &str, figures: &[(&str, i64)]) -> String {
         let figures = figures.iter().map(|(key, value)| ((*key).to_owned(), *value)).collect();
         shelf(motherlode_slots::latest(game).unwrap().info(), &figures).into_string()
     }
 
     #[test]
     fn dm_11_crystals_stand_on_their_shelves_and_those_that_lack_are_rings() {
-        let drawn = of("dwarf-mine", &[("green", 4), ("red", 1)]);
+        let drawn = drawn_shelf("dwarf-mine", &[("green", 4), ("red", 1)]);
         assert!(drawn.contains("Green crystals: 4 of 5") && drawn.contains("Blue crystals: 0 of 5"), "{drawn}");
         assert_eq!((drawn.matches("#gc").count(), drawn.matches("#rc").count()), (4, 1), "{drawn}");
         assert_eq!(drawn.matches("<circle").count(), 15, "{drawn}");
-        let drawn = of("dwarf-mine", &[("green", i64::MAX), ("red", -3)]);
+        let drawn = drawn_shelf("dwarf-mine", &[("green", i64::MAX), ("red", -3)]);
         assert_eq!((drawn.matches("#gc").count(), drawn.matches("#rc").count()), (5, 0), "{drawn}");
     }
 
     #[test]
     fn wf_06_wf_11_potions_stand_beside_what_is_unlocked() {
-        let drawn = of("witch-feature", &[("potion_1", 1), ("potion_2", 3), ("unlocked", 2)]);
+        let drawn = drawn_shelf("witch-feature", &[("potion_1", 1), ("potion_2", 3), ("unlocked", 2)]);
         assert_eq!((drawn.matches("<use").count(), drawn.matches("<circle").count()), (2, 1), "{drawn}");
         assert!(drawn.contains("Unlocked: High Symbols, Random Wilds<"), "{drawn}");
-        assert_eq!(of("witch-feature", &[]), "", "nothing was collected yet");
-        assert_eq!(of("bewitched", &[("green", 4)]), "");
+        assert_eq!(drawn_shelf("witch-feature", &[]), "", "nothing was collected yet");
+        assert_eq!(drawn_shelf("bewitched", &[("green", 4)]), "");
     }
 
     #[test]

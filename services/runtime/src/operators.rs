@@ -54,7 +54,7 @@ impl Operators {
 
     #[must_use]
     pub fn weight(&self, operator: &str) -> u32 {
-        self.of(operator).map_or(1, |settings| settings.weight)
+        self.settings(operator).map_or(1, |settings| settings.weight)
     }
 
     #[must_use]
@@ -64,28 +64,28 @@ impl Operators {
 
     #[must_use]
     pub fn campaign_cap(&self, operator: &str) -> Option<Nano> {
-        self.of(operator)?.campaign_cap
+        self.settings(operator)?.campaign_cap
     }
 
     /// Returns whether new players use the operator's seamless wallet (PL-31).
     #[must_use]
     pub fn is_seamless(&self, operator: &str) -> bool {
-        self.of(operator).is_some_and(|settings| settings.is_seamless)
+        self.settings(operator).is_some_and(|settings| settings.is_seamless)
     }
 
     /// Returns whether the operator accepts a new player with this stream's id (PL-37).
     #[must_use]
     pub fn allows_new(&self, stream: &StreamId) -> bool {
         let StreamId::Player { operator, player } = stream else { return true };
-        !self.of(operator).is_some_and(|settings| settings.has_opaque_ids) || is_opaque_id(player)
+        !self.settings(operator).is_some_and(|settings| settings.has_opaque_ids) || is_opaque_id(player)
     }
 
     #[must_use]
     pub fn person_keep_days(&self, operator: &str) -> u32 {
-        self.of(operator).map_or(0, |settings| settings.person_keep_days)
+        self.settings(operator).map_or(0, |settings| settings.person_keep_days)
     }
 
-    fn of(&self, operator: &str) -> Option<Settings> {
+    fn settings(&self, operator: &str) -> Option<Settings> {
         self.0.read().get(operator).copied()
     }
 }

@@ -11,7 +11,7 @@ use crate::{
     process,
 };
 pub use error::TelemetryError;
-use exports::Counted;
+use exports::CountingExporter;
 use lines::is_journal;
 use opentelemetry::{KeyValue, trace::TracerProvider as _};
 use opentelemetry_otlp::ExporterBuildError;
@@ -152,7 +152,7 @@ fn metrics(
 ) -> Result<SdkMeterProvider, TelemetryError> {
     let mut provider = SdkMeterProvider::builder().with_resource(resource);
     if let Some(collector) = collector {
-        let exporter = Counted::new("metrics", collector.metrics()?);
+        let exporter = CountingExporter::new("metrics", collector.metrics()?);
         let interval = Duration::from_secs(settings.metrics_seconds.into());
         provider = provider.with_reader(PeriodicReader::builder(exporter).with_interval(interval).build());
     }
@@ -170,7 +170,7 @@ fn spans(
     collector: &Collector,
     settings: &Telemetry,
 ) -> Result<SdkTracerProvider, ExporterBuildError> {
-    let exporter = Counted::new("spans", collector.spans()?);
+    let exporter = CountingExporter::new("spans", collector.spans()?);
     let share = f64::from(settings.sample_percent) / 100.0;
     Ok(SdkTracerProvider::builder()
         .with_batch_exporter(exporter)

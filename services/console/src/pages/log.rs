@@ -13,7 +13,7 @@ use crate::{
 use axum::{extract::Path, response::Response};
 use maud::{Markup, html};
 use motherlode_picture::{
-    event::{Told, currency, kinds, told},
+    event::{EventText, currency, describe, kinds},
     figures,
 };
 use motherlode_proto::{
@@ -261,7 +261,7 @@ async fn earlier(visit: &Visit, partition: u32, commit: &Commit) -> Result<Vec<L
     Ok(found)
 }
 
-fn in_words(event: Told) -> Markup {
+fn in_words(event: EventText) -> Markup {
     let shown = |value: &str| match value.len() {
         0..=LONG => html! { (value) },
         length => html! { details { summary { (count(length)) " characters" } (value) } },
@@ -323,7 +323,7 @@ fn stream(visit: &Visit, name: &str) -> Markup {
 }
 
 fn words(event: &Event, currency: &str) -> Markup {
-    let Told { kind, fields } = told(event, currency);
+    let EventText { kind, fields } = describe(event, currency);
     let short =
         fields.into_iter().filter(|(_, value)| !value.is_empty() && value.len() <= WORD_MAX && !value.starts_with('('));
     let told: Vec<_> = short.map(|(name, value)| format!("{name} {value}")).take(WORDS_MAX).collect();

@@ -91,7 +91,7 @@ impl Handle {
     }
 
     pub fn fetch(&self, position: Position) -> Result<Arc<Logged>, FetchError> {
-        match self.past(position) {
+        match self.past_record(position) {
             Some((_, logged)) => Ok(Arc::clone(logged)),
             None => self.shared.fetch(position),
         }
@@ -126,7 +126,7 @@ impl Handle {
     }
 
     pub fn records(&self, from: Position, max: usize, bytes_max: usize) -> Result<Vec<Record>, ReadError> {
-        match self.past(from) {
+        match self.past_record(from) {
             Some((bytes, _)) => Ok(vec![Record { position: from, bytes: bytes.clone() }]),
             None => self.shared.reader.read(from, max, bytes_max),
         }

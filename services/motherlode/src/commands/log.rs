@@ -3,7 +3,7 @@
 
 use super::{Failure, config_file::LogAccess, say};
 use motherlode_log::{Position, Record, hash, previous_hash};
-use motherlode_picture::event::{self, Told};
+use motherlode_picture::event::{self, EventText};
 use motherlode_proto::convert::{
     play::hex,
     record::{self, Logged},
@@ -153,7 +153,7 @@ fn line(logged: &Logged) -> String {
     )
 }
 
-fn in_words(event: &Told) -> String {
+fn in_words(event: &EventText) -> String {
     let width = event.fields.iter().map(|(name, _)| name.chars().count()).max().unwrap_or_default();
     let fields = event.fields.iter().map(|(name, value)| format!("  {name:<width$}  {value}\n"));
     format!("\n{}\n{}", event.kind, fields.collect::<String>())

@@ -13,13 +13,13 @@ use std::{
 };
 
 #[derive(Debug)]
-pub(super) struct Counted<E> {
+pub(super) struct CountingExporter<E> {
     inner: E,
     signal: &'static str,
     fails: AtomicBool,
 }
 
-impl<E> Counted<E> {
+impl<E> CountingExporter<E> {
     pub(super) fn new(signal: &'static str, inner: E) -> Self {
         Self { inner, signal, fails: AtomicBool::new(false) }
     }
@@ -47,7 +47,7 @@ pub(super) fn count(signal: &'static str, failed: u64) {
     counter.add(failed, &[KeyValue::new("signal", signal)]);
 }
 
-impl<E: PushMetricExporter> PushMetricExporter for Counted<E> {
+impl<E: PushMetricExporter> PushMetricExporter for CountingExporter<E> {
     async fn export(&self, metrics: &ResourceMetrics) -> OTelSdkResult {
         self.note(self.inner.export(metrics).await)
     }
@@ -65,7 +65,7 @@ impl<E: PushMetricExporter> PushMetricExporter for Counted<E> {
     }
 }
 
-impl<E: SpanExporter> SpanExporter for Counted<E> {
+impl<E: SpanExporter> SpanExporter for CountingExporter<E> {
     async fn export(&self, batch: Vec<SpanData>) -> OTelSdkResult {
         self.note(self.inner.export(batch).await)
     }

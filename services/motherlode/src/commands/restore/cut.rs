@@ -35,7 +35,7 @@ impl To {
 
 /// State after the kept records, from which the commit that follows them is created.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Kept {
+pub(super) struct CutState {
     pub(super) end: Position,
     system: (u64, Position),
     generation: u64,
@@ -51,8 +51,8 @@ pub(super) struct Cutter<'a> {
     home_end: Position,
     /// Last position in this partition that the kept records of partition 0 refer to.
     reported: Position,
-    kept: Kept,
-    cut: Option<Kept>,
+    kept: CutState,
+    cut: Option<CutState>,
     reports: BTreeMap<u32, Position>,
     /// Position in partition 0 that the first omitted record refers to.
     refers: Option<Position>,
@@ -62,7 +62,7 @@ pub(super) struct Cutter<'a> {
 }
 
 pub(super) struct Cut {
-    pub(super) kept: Kept,
+    pub(super) kept: CutState,
     /// Position of the archive's last record.
     pub(super) last: Position,
     /// Last position that the kept records refer to in each other partition.
@@ -76,7 +76,7 @@ impl<'a> Cutter<'a> {
         (home_end, reported): (Position, Position),
         undone: &'a mut Undone,
     ) -> Self {
-        let (kept, reports) = (Kept::default(), BTreeMap::new());
+        let (kept, reports) = (CutState::default(), BTreeMap::new());
         let (cut, refers, last, fault) = (None, None, 0, None);
         Self { partition, to, archived, home_end, reported, kept, cut, reports, refers, last, fault, undone }
     }
@@ -171,7 +171,7 @@ impl<'a> Cutter<'a> {
     }
 }
 
-impl Kept {
+impl CutState {
     fn note(&mut self, commit: &Commit) {
         (self.end, self.time_ms) = (commit.position, commit.time_ms);
         if commit.stream != StreamId::System {
