@@ -87,7 +87,7 @@ fn pl_31_a_service_that_can_trust_no_wallet_says_so_and_does_not_start() {
         let ended = serve.output().unwrap();
         assert!(!ended.status.success());
         let said = String::from_utf8(ended.stderr).unwrap();
-        let expected = ["operators.seamless.url", "the system has no trusted root certificates", "with ca"];
+        let expected = ["operators.seamless.url", "the system has no trusted root certificates", "set ca to"];
         assert!(expected.iter().all(|words| said.contains(words)), "{said}");
     }
 }
