@@ -77,7 +77,7 @@ impl<'a> Filter<'a> {
 
     fn has(&self, commit: &Commit) -> bool {
         (self.stream.is_empty() || commit.stream.contains(self.stream))
-            && (self.kind.is_empty() || commit.events.iter().any(|event| told(event, "").kind == self.kind))
+            && (self.kind.is_empty() || commit.events.iter().any(|event| describe(event, "").kind == self.kind))
             && (self.from_ms..self.end_ms).contains(&commit.time_unix_ms)
     }
 
@@ -181,7 +181,7 @@ pub(crate) async fn file(Path(form): Path<String>, visit: Visit) -> Result<Respo
     let records = found(&visit, &Filter::new(&visit)?).await?.records;
     reports::table(&form, "log", COLUMNS, "motherlode.ledger.v1.LogRecord", &records, |record, rows| {
         let commit = Commit::decode(record.record.as_slice()).unwrap_or_default();
-        let kinds: Vec<_> = commit.events.iter().map(|event| told(event, "").kind).collect();
+        let kinds: Vec<_> = commit.events.iter().map(|event| describe(event, "").kind).collect();
         let safe = |text| reports::safe(&form, text);
         rows.row(&[
             Value::Int(record.partition.into()),
@@ -230,7 +230,7 @@ pub(crate) async fn record(Path((partition, position)): Path<(u32, u64)>, visit:
             section { h2 { "Earlier records of the same stream" }
                 (table("Earlier records of the same stream", &["Position", "Time", "Stream", "Events"], earlier.iter().map(|record| line(&visit, record)).collect())) }
         }
-        @for event in &commit.events { (in_words(told(event, currency(&commit)))) }
+        @for event in &commit.events { (in_words(describe(event, currency(&commit)))) }
         section {
             h2 { "As stored" }
             (facts(&[
