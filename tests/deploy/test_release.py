@@ -78,7 +78,7 @@ def test_the_workflow_calls_steps_that_exist():
     workflow = (ROOT / ".github/workflows/release.yml").read_text()
     called = re.findall(r"deploy/release (\w+)", workflow)
     steps = re.search(r"^  (check \|.*)\) \"\$@\"", SCRIPT.read_text(), re.MULTILINE).group(1).split(" | ")
-    assert sorted({*called, "verify"}) == sorted(steps)
+    assert sorted({*called, "folder", "verify"}) == sorted(steps)
     assert (ROOT / ".ci/run").exists() and ".ci/run" in workflow
 
 
