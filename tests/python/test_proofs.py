@@ -178,7 +178,7 @@ def test_pl_06_the_tool_and_the_example_say_the_same_of_every_proof_honest_or_fo
             example = REFUSED
         file.write_text(shown)
         done = subprocess.run([BINARY, "verify", file, "--key", by], capture_output=True, text=True, timeout=60)
-        is_shown = "whether each draw was sealed before its request" not in done.stdout
+        is_shown = "whether each draw was sealed before the request" not in done.stdout
         tool = REFUSED if done.returncode else PROVEN if is_shown else PARTLY
         assert "panicked" not in done.stderr, name
         said[name] = example, tool, expected
