@@ -23,7 +23,6 @@ pub(crate) async fn serve(data: &Path) -> Server {
     start_on(&config, open_stores(&config).unwrap()).await
 }
 
-/// Runs the command at normal priority. At idle priority the command would get no processor time while other tests run.
 fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(PROGRAM);
     command.args(arguments).args(["--priority", "normal"]);

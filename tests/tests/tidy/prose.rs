@@ -1,8 +1,4 @@
-//! Checks that each kind of phrase that makes technical English hard to read stays below a ceiling. Eight well-regarded
-//! codebases stay below these ceilings.
-//!
-//! Text means comments, docstrings, Markdown, and messages, which are string literals of at least three words in Rust
-//! outside tests.
+//! Phrases that make technical English hard to read stay below ceilings that eight well-regarded codebases keep.
 
 use crate::root;
 use fancy_regex::Regex;
