@@ -86,7 +86,7 @@ pub enum ChoiceRefused {
     NotAwaited { awaiting: Awaiting },
     #[error("{given} bonus objects were picked, but {needs} are required")]
     PickCount { needs: u8, given: u8 },
-    #[error("a picked number is not the number of a bonus object: the objects are numbered 1 to {of}")]
+    #[error("the picked numbers must be from 1 to {of}")]
     UnknownObject { object: u8, of: u8 },
     #[error("a bonus object was picked twice")]
     SameObject { object: u8 },

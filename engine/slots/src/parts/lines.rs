@@ -51,7 +51,7 @@ impl Lines {
             return bad(format!("{} lines", rows.len()));
         }
         if rows.iter().flatten().any(|&row| usize::from(row) >= reels.rows()) {
-            return bad("a line contains a row that the reels do not show".into());
+            return bad("a line leaves the visible rows".into());
         }
         for (symbol, pays) in pays.iter().enumerate() {
             let pays_on_lines =

@@ -24,7 +24,7 @@ pub struct PartitionReported {
     pub end: StretchEnd,
     /// Sums of the contributions that stay in the pool although their rounds were voided (PL-38).
     pub voids: Vec<ReportedVoids>,
-    /// Pool cycle to which `voids` refers; 0 if `voids` is empty.
+    /// Pool cycle (between two awards) to which `voids` refers; 0 if `voids` is empty.
     pub cycle: u64,
 }
 

@@ -220,8 +220,7 @@ pub enum Refused {
     #[error("the pool already has {most} incidents, which is the maximum")]
     TooManyIncidents { most: usize },
     #[error(
-        "the pool cannot be retired: it has open rounds, contributions that are not pooled yet, or undecided jackpot \
-         hits or voids"
+        "the pool cannot be retired: it has open rounds, unpooled contributions, or undecided jackpot hits or voids"
     )]
     PoolOutstanding,
     #[error("no money is being transferred from pool {pool}")]
