@@ -54,12 +54,12 @@ pub struct Autoplay {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AutoplayLoss {
-    /// The series ends when its loss exceeds the loss limit (BW-25, ME-19).
+    /// Autoplay ends when its loss exceeds the loss limit (BW-25, ME-19).
     #[default]
     Passed,
-    /// The series ends when its loss reaches the loss limit (WF-19).
+    /// Autoplay ends when its loss reaches the loss limit (WF-19).
     Reached,
-    /// The series ends before a bet whose loss could exceed the loss limit (DM-26).
+    /// Autoplay ends before a bet whose loss could exceed the loss limit (DM-26).
     Prevented,
 }
 

@@ -84,11 +84,11 @@ impl Picked {
 pub enum ChoiceRefused {
     #[error("the choice is not possible now: the round waits for {awaiting:?}")]
     NotAwaited { awaiting: Awaiting },
-    #[error("{given} objects were picked, but {needs} are required")]
+    #[error("{given} bonus objects were picked, but {needs} are required")]
     PickCount { needs: u8, given: u8 },
-    #[error("there is no object {object} to pick; the objects are numbered 1 to {of}")]
+    #[error("the picked numbers must be from 1 to {of}")]
     UnknownObject { object: u8, of: u8 },
-    #[error("object {object} was picked twice")]
+    #[error("a bonus object was picked twice")]
     SameObject { object: u8 },
     #[error("the round does not offer this choice: {what}")]
     NotOffered { what: &'static str },

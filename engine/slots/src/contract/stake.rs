@@ -23,8 +23,7 @@ pub enum StakeRefused {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StakeLimits {
-    /// Coin values in millionths of the major unit, ascending. In a game with coin ladders, these are the coin values in
-    /// EUR.
+    /// Coin values in millionths of the major unit, ascending. If they depend on the currency, these are the values in EUR.
     pub coin_values_micros: Vec<u64>,
     pub by_currency: bool,
     pub lines: (u32, u32),
@@ -39,7 +38,7 @@ impl StakeLimits {
         unit(self.lines) * unit(self.coins_per_line)
     }
 
-    /// Returns the lowest and highest coin value; `None` if the game has coin ladders.
+    /// Returns the lowest and highest coin value; `None` if they depend on the currency.
     #[must_use]
     pub fn coins_within(&self) -> Option<(u64, u64)> {
         let listed = Some((*self.coin_values_micros.first()?, *self.coin_values_micros.last()?));

@@ -1,9 +1,9 @@
 //! Upper bounds on a round's highest win and its probability (WF-04, PL-13).
 //!
 //! The probability is bounded by Chernoff's method. If `t` and `c` satisfy the last line below, `e^(t won + c left)` is
-//! a supermartingale, where `won` is the total win in bets, and `left` is the number of free spins left. It starts at
-//! `e^cn`, so `n` free spins, together with all free spins that they award, win at least `W` bets with a probability of
-//! at most `e^(cn - tW)`.
+//! a supermartingale, where `won` is the total win in bets, and `left` is the number of free spins left. The
+//! supermartingale starts at `e^cn`, so `n` free spins, together with all free spins that they award, win at least `W`
+//! bets with a probability of at most `e^(cn - tW)`.
 //!
 //! ```text
 //! a free spin wins X bets, 0 <= X <= M, with mean m, and awards A free spins

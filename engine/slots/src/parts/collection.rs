@@ -86,9 +86,9 @@ impl Collections {
         }
     }
 
-    /// For each colour, reverts the change that a voided round made, the difference between `before` and `after`
-    /// (PL-04). Completed collections and spent free crystals are not reverted. Each colour keeps fewer than `needs`
-    /// crystals. `coins` limits a colour's mean coin value; if it is `None`, the limits are the existing mean values.
+    /// For each colour, reverts a voided round's change from `before` to `after` (PL-04). Completed collections and spent
+    /// free crystals are not reverted. Each colour keeps fewer than `needs` crystals. `coins` limits a colour's mean coin
+    /// value; if it is `None`, the limits are the existing mean values.
     #[must_use]
     pub fn without(&self, before: &Self, after: &Self, needs: u64, coins: Option<(u64, u64)>) -> Self {
         let mut after = *after;

@@ -199,7 +199,7 @@ pub fn limits(stake: &StakeData, lines: usize) -> Result<StakeLimits, ModelError
         Some(_) => {
             return Err(ModelError::part(
                 "stake",
-                "a game has either its own coin values or ladders, but this game has both",
+                "a game has either its own coin values or coin ladders, but this game has both",
             ));
         }
         None => stake.coin_values.iter().map(|text| micros("stake", text)).collect::<Result<_, _>>()?,

@@ -37,7 +37,7 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// Fails if a line leaves the reel window, or if a symbol's pays do not start at two or three of a kind, or do not
+    /// Fails if a line leaves the visible rows, or if a symbol's pays do not start at two or three of a kind, or do not
     /// ascend.
     pub fn new(
         reels: &Reels,
@@ -51,7 +51,7 @@ impl Lines {
             return bad(format!("{} lines", rows.len()));
         }
         if rows.iter().flatten().any(|&row| usize::from(row) >= reels.rows()) {
-            return bad("a line has a position outside the window".into());
+            return bad("a line leaves the visible rows".into());
         }
         for (symbol, pays) in pays.iter().enumerate() {
             let pays_on_lines =

@@ -1,5 +1,5 @@
-//! Picks of hidden amounts (NP-09 to NP-12). A run of N Treasure symbols on a line lets the player pick N objects. The
-//! amounts are drawn before the player picks.
+//! Treasure objects with hidden amounts (NP-09 to NP-12). A run of N Treasure symbols on a line lets the player pick N
+//! objects. The amounts are drawn before the player picks.
 
 use serde::Deserialize;
 
@@ -113,13 +113,13 @@ impl Objects {
     pub fn new(data: &PicksData) -> Result<Self, ModelError> {
         let bad = |what: &str| ModelError::part("treasure", what);
         if !(REELS..=OBJECTS_MAX).contains(&usize::from(data.objects)) {
-            return Err(bad("the number of objects to pick from is below the number of reels, or too high"));
+            return Err(bad("the number of treasure objects is below the number of reels, or too high"));
         }
         let total = data.amounts.iter().try_fold(0u64, |sum, of| sum.checked_add(of.weight));
         let total = total.filter(|&t| t > 0).ok_or_else(|| bad("the sum of the weights is 0 or too large"))?;
         let highest = data.amounts.iter().map(|of| of.coins).max().unwrap_or(0);
         if highest.checked_mul(REELS as u64).is_none_or(|most| most > data.max_coins) {
-            return Err(bad("the win of five objects with the highest amount exceeds the maximum win"));
+            return Err(bad("five treasure objects with the highest amount would win more than the maximum"));
         }
         let amounts = data.amounts.iter().map(|of| (of.coins, of.weight)).collect();
         Ok(Self { count: data.objects, amounts, total, max_coins: data.max_coins })

@@ -18,7 +18,7 @@ impl Counter {
             columns.map(|c| c.iter().take(reels.rows()).map(|&s| u8::from(s == symbol)).sum()).collect()
         });
         if shows.iter().flatten().any(|&n: &u8| n > 1) {
-            let what = format!("scatter symbol {symbol} must not appear twice on a reel in one window");
+            let what = format!("scatter symbol {symbol} must not be visible twice on a reel at the same stop");
             return Err(ModelError::part("reels", what));
         }
         Ok(Self { shows })

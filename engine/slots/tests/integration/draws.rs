@@ -36,7 +36,7 @@ fn the_reduction_is_the_high_half_of_the_product() {
     }
 }
 
-/// PL-14: a fair draw below n = 3 * 2^30 must reject a quarter of all words.
+/// PL-14: a fair draw below n = 3 * 2^30 must reject a quarter of all 32-bit words.
 #[test]
 fn pl_14_range_reduction_rejects_biased_words() {
     let n: u32 = 3 << 30;

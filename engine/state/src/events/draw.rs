@@ -75,11 +75,11 @@ pub enum StartEvidence {
     EmptyLog,
     /// The end of the log matches a page in memory-backed storage, which the writer updates before it answers a call.
     MemoryPage,
-    /// The end of the log matches a mark on another volume, which the writer saves when it stops normally.
+    /// The end of the log matches the end that the writer saved on another volume at a normal stop.
     StopMark,
     /// The process followed the previous writer's log until it became the writer.
     Followed,
     Missing,
-    /// The loss of commits at the end of the log was accepted, so unused seals are revoked.
+    /// The loss of the log's last commits, which may have used seals, was accepted, so unused seals are revoked.
     Restored,
 }

@@ -82,7 +82,7 @@ pub enum Event {
         actor: String,
         /// Refunded amount. 0 for a free round, which the campaign grants again (PL-18).
         refund: Minor,
-        /// Part of the credited win that the void debits (ME-16). This part is at most the balance after the refund (PL-09).
+        /// Part of the credited win that the void debits (ME-16), at most the balance after the refund (PL-09).
         win_taken_back: Minor,
         jackpot: VoidedJackpot,
         /// Facts about a round that was settled before its void (PL-37); `None` if the round was open, and in older logs.
@@ -113,7 +113,7 @@ pub enum Event {
     },
     /// Any stream: actor of the commit. Always the last event of the commit (PL-22, PL-27).
     ActedBy {
-        /// `operator/name`, a platform credential, or [`ANYONE`](crate::ANYONE).
+        /// Operator's credential (`operator/name`), platform credential, or [`ANYONE`](crate::ANYONE).
         actor: String,
         /// Caller's note; not verified.
         reference: String,
@@ -271,7 +271,7 @@ pub enum Event {
     },
     /// Pool's stream: award for a jackpot hit (BW-16, BW-17).
     JackpotAwarded(Box<Award>),
-    /// The pool's terms change from the next cycle on (BW-20).
+    /// The pool's terms change after the next jackpot award (BW-20).
     PoolTermsChanged {
         terms: PoolTerms,
     },
@@ -335,7 +335,7 @@ pub enum Event {
         /// Milliseconds by which the clock changed; negative if it was set back.
         by_ms: i64,
     },
-    /// System stream: proposed change (PL-27); the commit's position is its id.
+    /// System stream: proposed change (PL-27), whose id is the commit's position.
     ChangeProposed(ChangeProposed),
     /// Approval of the next event in the commit: a change on a pool's or the system stream (PL-27), or a void on a player's
     /// stream (PL-38).

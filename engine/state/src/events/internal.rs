@@ -36,7 +36,7 @@ pub enum InternalRequest<'a> {
     },
     MirrorPool {
         pool: &'a str,
-        /// Position in the home partition whose state the mirror copies.
+        /// Position in the home partition at which the pool was copied.
         home_position: u64,
     },
     CopyHome {

@@ -12,8 +12,8 @@ use super::pool::{Award, Decision, PoolStatus, PoolTerms};
 use super::void::{ReportedVoids, VoidReturn};
 use crate::values::{Currency, Minor, Nano, StreamId};
 
-/// Contributions between two positions of another partition; if the last position has a jackpot hit or a void, the
-/// report also contains it. A partition joins the pool with an empty first report (`from` 1, `to` 0).
+/// Report of another partition: contributions between two positions, and the jackpot hit or void at the last position, if
+/// any. A partition joins the pool with an empty first report (`from` 1, `to` 0).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartitionReported {
     pub partition: u32,
@@ -24,18 +24,18 @@ pub struct PartitionReported {
     pub end: StretchEnd,
     /// Sums of the contributions that stay in the pool although their rounds were voided (PL-38).
     pub voids: Vec<ReportedVoids>,
-    /// Pool cycle to which `voids` refers; 0 if `voids` is empty.
+    /// Pool cycle (between two awards) to which `voids` refers; 0 if `voids` is empty.
     pub cycle: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum StretchEnd {
-    /// The range ends with a jackpot hit or void, at position `to`.
+    /// The reported range ends with a jackpot hit or void, at position `to`.
     Decision(Decision),
     Standing {
         /// Number of open rounds in the partition that can still hit the jackpot.
         open_rounds: u64,
-        /// Position in the home partition that the reporting partition's latest mirror copies; 0 if it has no mirror.
+        /// Position in the home partition at which the reporting partition last copied the pool; 0 if never.
         mirrored: u64,
     },
 }

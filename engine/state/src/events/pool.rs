@@ -19,17 +19,16 @@ pub struct PoolTerms {
 /// Rule for the amount of a second jackpot hit before the jackpot display is refreshed (BW-17).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CollisionShare {
-    /// It wins `seed x coin / base coin`, plus all contributions since the first hit.
+    /// The second hit wins `seed x coin / base coin`, plus all contributions since the first hit.
     Full,
-    /// It wins `pool x coin / base coin`, as the first hit does (BW-16).
+    /// The second hit wins `pool x coin / base coin`, as the first hit does (BW-16).
     Proportional,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PoolStatus {
     Active,
-    /// New bets neither contribute to the pool nor can win the jackpot. Bets made before the suspension can still win the
-    /// jackpot.
+    /// New bets neither contribute to the pool nor can win the jackpot. Bets made before the suspension can still win it.
     Suspended,
     Retired {
         into: SmolStr,

@@ -1,8 +1,8 @@
 //! A refused commit has no effect.
 //!
 //! Only the first error of a commit is reported. Checks run in this order: the commit's positions in log and stream,
-//! then its events one by one. For a bet, the order is: switches, account, amount, round number, rate, campaign or
-//! balance, contribution.
+//! then its events one by one. For a bet, the order is: switches, account, amount, round number, exchange rate,
+//! campaign or balance, contribution.
 
 use smol_str::SmolStr;
 
@@ -89,7 +89,7 @@ pub enum Refused {
     NoSuchRound { round: u64 },
     #[error("round {round} was already voided")]
     AlreadyVoided { round: u64 },
-    #[error("round {round} is not open, so the commit that voids it must contain the logged settlement")]
+    #[error("round {round} is not open, so its void requires the logged settlement, which was not supplied")]
     RecallNeeded { round: u64 },
     #[error("the commit has step {found}, expected {expected}")]
     WrongStep { expected: u32, found: u32 },
@@ -116,7 +116,7 @@ pub enum Refused {
     BadBase { position: u64 },
     #[error("draw generation {number} cannot begin at this position")]
     BadGeneration { number: u64 },
-    #[error("restore number {number} cannot be recorded at this position")]
+    #[error("a restore with number {number} cannot be recorded at this position")]
     BadRestore { number: u64 },
     #[error("round {round} ends without revealing its draws")]
     RevealMissing { round: u64 },
@@ -172,14 +172,14 @@ pub enum Refused {
          contribute to the pool"
     )]
     HitUnfounded { round: u64 },
-    #[error("a commit can contain at most one hit, void or report for a pool")]
+    #[error("a commit can contain at most one jackpot hit, void or report for a pool")]
     SecondDecision,
 
     #[error("the event is not allowed in this partition: partition 0 and the other partitions accept different events")]
     DecidedAtHome,
     #[error("the report of a partition is not allowed: {reason}")]
     BadReport { reason: String },
-    #[error("the mirror copies the pool at position {found} of partition 0, expected position {expected} or later")]
+    #[error("the copy of the pool is from position {found} of partition 0, expected position {expected} or later")]
     StaleMirror { expected: u64, found: u64 },
 
     #[error("the reported stretch of the log starts at position {found}, expected {expected}")]
@@ -219,7 +219,9 @@ pub enum Refused {
     UnknownIncident { id: SmolStr },
     #[error("the pool already has {most} incidents, which is the maximum")]
     TooManyIncidents { most: usize },
-    #[error("the pool cannot be retired: it has open rounds, unpooled contributions, or undecided hits or voids")]
+    #[error(
+        "the pool cannot be retired: it has open rounds, unpooled contributions, or undecided jackpot hits or voids"
+    )]
     PoolOutstanding,
     #[error("no money is being transferred from pool {pool}")]
     NoSuchTransfer { pool: SmolStr },
