@@ -209,8 +209,8 @@ fn reaches(head: Option<ChainHead>, end: Position) -> Result<(), Fault> {
     match head {
         Some(held) if held.position > end => Err(Fault::new(
             "the log is shorter than the snapshot: acknowledged commits are missing",
-            format!("a log that ends at position {} or later", held.position),
-            format!("the log's end at position {end}"),
+            format!("the log must end at position {} or later", held.position),
+            format!("the log ends at position {end}"),
         )),
         _ => Ok(()),
     }

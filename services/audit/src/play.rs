@@ -132,12 +132,13 @@ impl<'a> Plays<'a> {
                     due.credited()?;
                     let settled = playing.take_if(|playing| playing.number == *round && due.settlement == Some(*win));
                     let Some(settled) = settled else {
-                        let expected =
-                            due.settlement.map_or("none".into(), |win| format!("a settlement with a win of {win}"));
+                        let expected = due
+                            .settlement
+                            .map_or("none".into(), |win| format!("the round must be settled with a win of {win}"));
                         return Err(Fault::new(
                             "the settlement differs from the round's outcome",
                             expected,
-                            format!("round {round} with a win of {win}"),
+                            format!("the log settles round {round} with a win of {win}"),
                         ));
                     };
                     due.settlement = None;
@@ -223,7 +224,7 @@ impl<'a> Plays<'a> {
             if due.over {
                 return Err(Fault::new(
                     "the round ended without a settlement",
-                    format!("a settlement with a win of {}", due.win),
+                    format!("the round must be settled with a win of {}", due.win),
                     "none",
                 ));
             }
@@ -233,7 +234,7 @@ impl<'a> Plays<'a> {
 
     fn start(&mut self, player: &Player, started: &RoundStarted, position: Position) -> Result<Playing, Fault> {
         let live = Live::open(started)
-            .map_err(|error| Fault::new("the round cannot be resolved", "a round of a known game", error))?;
+            .map_err(|error| Fault::new("the round cannot be resolved", "the round's game must be known", error))?;
         let RoundStarted { coin_value, currency, .. } = *started;
         let Live { game, terms, .. } = live;
         let coins = game.check_stake(&live.stake).ok();
@@ -319,8 +320,9 @@ impl<'a> Plays<'a> {
     ) -> Result<motherlode_rounds::StepEvents, Fault> {
         let outcome = &mut self.outcome;
         let live = &mut playing.live;
-        live.logged(step, seed, outcome)
-            .map_err(|error| Fault::new("the step cannot be resolved", "a choice that the round waits for", error))?;
+        live.logged(step, seed, outcome).map_err(|error| {
+            Fault::new("the step cannot be resolved", "the round must be waiting for this choice", error)
+        })?;
         self.bytes.clear();
         live.write(outcome, &mut self.bytes);
         if self.bytes != step.outcome {
@@ -329,7 +331,8 @@ impl<'a> Plays<'a> {
             return Err(Fault::new(what, expected, found));
         }
         let due = motherlode_rounds::StepEvents::from_outcome(outcome, playing.pool.is_some(), None);
-        let due = due.map_err(|error| Fault::new("the win is not a valid amount", "a win within 64 bits", error))?;
+        let due =
+            due.map_err(|error| Fault::new("the win is not a valid amount", "the win must fit in 64 bits", error))?;
         if due.win != step.win {
             return Err(Fault::new("the step's win differs from the outcome's win", due.win, step.win));
         }
@@ -339,8 +342,9 @@ impl<'a> Plays<'a> {
 
     fn undo(&self, player: &mut Player, stream: &StreamId, round: u64) -> Result<Option<Event>, Fault> {
         let settled = self.recalled.round(stream, round)?;
-        let led = Led::from_started(&settled.started, &settled.collected)
-            .map_err(|error| Fault::new("the voided round cannot be resolved", "a round of a known game", error))?;
+        let led = Led::from_started(&settled.started, &settled.collected).map_err(|error| {
+            Fault::new("the voided round cannot be resolved", "the round's game must be known", error)
+        })?;
         let Some(led) = led else { return Ok(None) };
         let place = (led.game.name(), led.scope.clone());
         let now = player.carried(led.game, Sharing::Game, &place);
@@ -425,14 +429,14 @@ impl Required {
         if self.hit {
             return Err(Fault::new(
                 "the outcome hits the jackpot, but the log has no jackpot hit",
-                "a jackpot hit in the log",
+                "the log must have a jackpot hit",
                 "none",
             ));
         }
         match self.settlement {
             Some(win) => Err(Fault::new(
                 "the round ended without a settlement",
-                format!("a settlement with a win of {win}"),
+                format!("the round must be settled with a win of {win}"),
                 "none",
             )),
             None => Ok(()),
