@@ -1,7 +1,7 @@
 //! Table of events, with their numbers in `log.v1.Event` and the numbers of their fields. The type of a field defines its
 //! encoding (see [`super::values`]). For example, `3-4 status` gives a field two numbers, and with
 //! `9 expires_ms as Time` a field is encoded as `Time` instead of its own type. A test compares the table with
-//! `log.proto`. A field without a number does not compile.
+//! `log.proto`.
 
 use super::{
     Malformed,

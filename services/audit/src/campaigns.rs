@@ -33,7 +33,7 @@ impl Campaigns {
                     if counted.begun > 0 {
                         return Err(Fault::new(
                             "PL-18: a campaign is cancelled after its first round",
-                            "a campaign may be cancelled only before its first round",
+                            "the cancellation must precede the first round",
                             campaign,
                         ));
                     }
@@ -58,11 +58,7 @@ impl Campaigns {
     fn granted(&mut self, commit: &Commit, campaign: &str) -> Result<&mut CampaignUse, Fault> {
         let counted = self.granted.get_mut(&(commit.stream.clone(), campaign.to_owned()));
         counted.ok_or_else(|| {
-            Fault::new(
-                "PL-18: the record uses a campaign that was never granted",
-                "an earlier grant of the campaign",
-                campaign,
-            )
+            Fault::new("PL-18: the record uses a campaign that was never granted", "a grant of the campaign", campaign)
         })
     }
 
@@ -74,7 +70,7 @@ impl Campaigns {
         let left = u64::from(terms.rounds) + counted.given_back;
         if counted.begun > left || counted.cancelled || commit.time_ms >= terms.expires_ms {
             let expected = format!(
-                "at most {left} rounds, which must start before Unix time {} ms and before any cancellation",
+                "at most {left} rounds may start, before Unix time {} ms and any cancellation",
                 terms.expires_ms
             );
             let found = format!("round {} of the campaign started at Unix time {} ms", counted.begun, commit.time_ms);

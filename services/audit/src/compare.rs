@@ -32,7 +32,7 @@ struct OtherPartition {
     copied: BTreeMap<StreamId, usize>,
 }
 
-/// Compares partitions by the facts that the receivers deliver, partition 0 first. Returns the amount in transit
+/// Compares partitions by the facts that their audits send; partition 0 must be first. Returns the amount in transit
 /// between partitions, which must equal the sum of the partitions' exchange accounts.
 pub(crate) fn compare(partitions: Vec<FactReceiver>) -> Compared {
     let mut partitions = partitions.into_iter();

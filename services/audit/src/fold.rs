@@ -122,9 +122,8 @@ impl Fold {
             return Ok(());
         }
         if (*record_hash, *digest) != (base.record_hash, base.digest) {
-            let shown = |record: &Hash, digest: &Hash| {
-                format!("hash of the record {}, digest of the state {}", hex(record), hex(digest))
-            };
+            let shown =
+                |record: &Hash, digest: &Hash| format!("record hash {}, state digest {}", hex(record), hex(digest));
             let what =
                 format!("PL-37: the base (state digest) logged for position {position} does not match the records");
             return Err(Fault::new(what, shown(&base.record_hash, &base.digest), shown(record_hash, digest)));
@@ -137,7 +136,7 @@ impl Fold {
         match (position, &self.base) {
             (Some(position), None) => Err(Fault::new(
                 "the log ends before the position whose state digest was requested",
-                format!("the log must have a record at position {position}"),
+                format!("a record must exist at position {position}"),
                 "none",
             )),
             _ => Ok(()),
@@ -234,7 +233,7 @@ impl Fold {
         if (commit.position, &commit.stream) != (*position, stream) {
             return Err(Fault::new(
                 format!("the snapshot has a balance of {stream} in {currency} that does not follow from any commit"),
-                format!("the snapshot must have no balance at position {position}"),
+                format!("no balance may exist at position {position}"),
                 cash(&[(*currency, *amount)]),
             ));
         }
@@ -281,7 +280,7 @@ impl Fold {
         match self.projected.front() {
             Some(next) => Err(Fault::new(
                 format!("the snapshot has a balance of {} past the end of the log", next.stream),
-                "the snapshot may only have balances at positions in the log",
+                "balances must be at positions in the log",
                 format!("position {}", next.position),
             )),
             None => Ok(()),

@@ -1,6 +1,6 @@
-//! Third stage of the audit: resolves each step again (PL-06), and checks the events that follow from the step. This
-//! stage does not need the books. A step with a sealed draw is resolved when the draw's dealt value is revealed; until
-//! then the step's logged events are assumed to be correct.
+//! Third stage of the audit: resolves each step again (PL-06), and checks the events that follow from the step. A step
+//! with a sealed draw is resolved when the draw's dealt value is revealed; until then the step's logged events are
+//! assumed to be correct.
 
 use crate::{
     divergence::Fault,
@@ -132,13 +132,12 @@ impl<'a> Plays<'a> {
                     due.credited()?;
                     let settled = playing.take_if(|playing| playing.number == *round && due.settlement == Some(*win));
                     let Some(settled) = settled else {
-                        let expected = due
-                            .settlement
-                            .map_or("none".into(), |win| format!("the round must be settled with a win of {win}"));
+                        let expected =
+                            due.settlement.map_or("none".into(), |win| format!("the settled win must be {win}"));
                         return Err(Fault::new(
                             "the settlement differs from the round's outcome",
                             expected,
-                            format!("the log settles round {round} with a win of {win}"),
+                            format!("round {round} was settled with a win of {win}"),
                         ));
                     };
                     due.settlement = None;
@@ -224,7 +223,7 @@ impl<'a> Plays<'a> {
             if due.over {
                 return Err(Fault::new(
                     "the round ended without a settlement",
-                    format!("the round must be settled with a win of {}", due.win),
+                    format!("the settled win must be {}", due.win),
                     "none",
                 ));
             }
@@ -264,7 +263,7 @@ impl<'a> Plays<'a> {
         let place = carries.then(|| (game.name(), collection::scope(game, currency, started.bet)));
         let carried =
             |sharing| place.as_ref().map_or_else(Carried::default, |place| player.carried(game, sharing, place));
-        // In older logs, a round carries over collected figures only from rounds of the same rules version.
+        // In older logs, a round carries over collection figures only from rounds of the same rules version.
         let sharing = [Sharing::Game, Sharing::Version].into_iter().find(|sharing| carried(*sharing) == terms.carried);
         let Some(sharing) = sharing else {
             let carried = carried(Sharing::Game);
@@ -436,7 +435,7 @@ impl Required {
         match self.settlement {
             Some(win) => Err(Fault::new(
                 "the round ended without a settlement",
-                format!("the round must be settled with a win of {win}"),
+                format!("the settled win must be {win}"),
                 "none",
             )),
             None => Ok(()),
