@@ -28,7 +28,7 @@ use std::{
 };
 
 pub const NOT_CHECKED: [&str; 3] = [
-    "pools, contributions and awards, because they depend on the bets of all operators",
+    "pools, contributions and awards, which depend on the bets of all operators",
     "whether records are missing at the end of a stream; to check this, compare the digest with the platform's log",
     "the log's hash chain across the omitted records of other operators",
 ];

@@ -99,7 +99,7 @@ impl Fold {
         Ok(())
     }
 
-    /// Computes the digest of the state. Must be called before players are added to `books`.
+    /// Computes the state's digest from the digests of `players` and the shared state in `books`.
     pub(crate) fn digest<'d>(
         &mut self,
         position: Position,
