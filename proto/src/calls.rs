@@ -1,5 +1,5 @@
-//! Server side of the gRPC services. The handler of a call with a stream of requests receives decoded messages;
-//! PlayStream has its own codec.
+//! Server side of the gRPC services. Streams of requests are decoded by prost's codec, except PlayStream, which has its
+//! own codec.
 
 use std::{
     convert::Infallible,

@@ -14,7 +14,7 @@ pub trait Wire: Message + Default + 'static {
     fn written(&self) -> Bytes;
 }
 
-/// Numbers of a message's name fields; 0 for a missing field.
+/// Field numbers of a message's ids; 0 for a missing field.
 #[derive(Debug, Clone, Copy)]
 pub struct NameFields {
     request_id: u32,

@@ -1,4 +1,4 @@
-//! Converts events between the engine's types and the messages of the log. The [table](super::table) defines the encoding.
+//! Converts events between the engine's types and the messages of the log. [`super::table`] defines the encoding.
 
 use super::{
     Malformed,

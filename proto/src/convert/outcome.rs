@@ -1,5 +1,5 @@
-//! Writes outcomes directly as bytes. Two parts are not written: `part_coins`, which only simulations use, and the carried
-//! figures, because `CollectionChanged` contains their change.
+//! Writes outcomes directly as bytes. Two parts are not written: `part_coins`, which only simulations use, and figures
+//! of collections, because `CollectionChanged` contains their change.
 
 use super::plain::Out;
 use crate::round::v1;

@@ -1,5 +1,5 @@
-//! Converts commits to log records in the plain form. Records in other forms can also be read, and their hash stays valid
-//! because it covers the stored bytes.
+//! Converts commits to log records in the plain form. Records in other forms can also be read. Their hash stays
+//! valid, because it covers the stored bytes.
 
 use super::{
     Malformed,

@@ -1,7 +1,7 @@
 //! Table of events, with their numbers in `log.v1.Event` and the numbers of their fields. The type of a field defines its
 //! encoding (see [`super::values`]). For example, `3-4 status` gives a field two numbers, and with
 //! `9 expires_ms as Time` a field is encoded as `Time` instead of its own type. A test compares the table with
-//! `log.proto`. A field without a number does not compile.
+//! `log.proto`.
 
 use super::{
     Malformed,
@@ -38,7 +38,7 @@ macro_rules! take {
 }
 
 /// Parts of events with their own types and messages. The fields under `beside` are encoded in the enclosing message, not in
-/// the part's message. When the enclosing message is read, its function under `then` sets these fields.
+/// the part's message. After reading, the enclosing message's function under `then` sets these fields.
 macro_rules! messages {
     ($($message:literal $type:ident {
         $($first:literal $(- $last:literal)? $field:ident $(as $as:ident)?),*

@@ -242,7 +242,7 @@ pub(crate) fn object(partition: u32, name: &str) -> String {
     format!("{partition}/{name}")
 }
 
-const PLACES: &str = "must be a folder or s3://bucket/prefix";
+const PLACES: &str = "an archive must be a folder or s3://bucket/prefix";
 
 fn unusable(place: &str, reason: String) -> ArchiveError {
     ArchiveError::Place { place: place.to_owned(), reason }

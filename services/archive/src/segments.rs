@@ -107,7 +107,7 @@ impl Segments {
         operator: &str,
     ) -> Result<Arc<Segment>, ArchiveError> {
         let (shared, wait_max) = (&self.0, self.0.limits.wait_max);
-        let object = || format!("position {position} of partition {partition}");
+        let object = || format!("the segment with position {position} of partition {partition}");
         let found = async {
             if let Some(cached) = shared.cached(partition, position) {
                 return Ok(cached);

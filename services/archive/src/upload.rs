@@ -9,7 +9,7 @@ use object_store::PutMode;
 use sha2::{Digest as _, Sha256};
 use std::{mem, time::Duration};
 
-/// Maximum size of a segment in bytes; at this size, a segment file has space for one more block of maximum length.
+/// Maximum size of a segment in bytes. Segment files can be larger, so that one more block of maximum length fits.
 pub(crate) const SEGMENT_BYTES_MAX: u64 = 512 << 20;
 
 #[derive(Debug, Clone, Copy)]

@@ -183,7 +183,7 @@ fn tale() -> Tale {
 }
 
 fn attack(tale: &Tale, hits: impl Fn(&Event) -> bool, mut change: impl FnMut(u64, &mut Logged)) {
-    assert!(judged(&tale.log).is_none(), "the check refused the log before the attack");
+    assert!(judged(&tale.log).is_none(), "the check refused the unchanged log");
     let places: Vec<_> = (0..tale.log.len()).filter(|at| tale.log[*at].commit.events.iter().any(&hits)).collect();
     assert!(!places.is_empty());
     for (number, at) in (0..times()).zip(places.into_iter().cycle()) {
@@ -265,7 +265,7 @@ fn a_substituted_client_seed_is_found_once_its_round_is_over() {
 fn an_outcome_of_another_seed_is_found() {
     let mut sound = Tale::sealed(&["alice"]);
     sound.plain_spin("alice");
-    assert!(judged(&sound.log).is_none(), "the check refused the log before the attack");
+    assert!(judged(&sound.log).is_none(), "the check refused the unchanged log");
     for number in 0..times() {
         let mut tale = sound.clone();
         tale.seeds = number << 32;

@@ -1,6 +1,6 @@
-//! The audit as a pipeline of threads. One thread reads and verifies records, workers resolve their players' records, and
-//! one thread folds the shared state in log order. If one stage finds a fault, the other stages still process all earlier
-//! batches, so the first divergence does not depend on the number of threads.
+//! One thread reads and verifies records, workers resolve their players' records, and one thread folds the shared state
+//! in log order. If one stage finds a fault, the other stages still process all earlier batches, so the first
+//! divergence does not depend on the number of threads.
 
 use crate::{
     divergence::{Divergence, Fault, Unusable, open},
@@ -209,8 +209,8 @@ fn reaches(head: Option<ChainHead>, end: Position) -> Result<(), Fault> {
     match head {
         Some(held) if held.position > end => Err(Fault::new(
             "the log is shorter than the snapshot: acknowledged commits are missing",
-            format!("a log that ends at position {} or later", held.position),
-            format!("the log's end at position {end}"),
+            format!("the log must end at position {} or later", held.position),
+            format!("the log ends at position {end}"),
         )),
         _ => Ok(()),
     }

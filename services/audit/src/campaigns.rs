@@ -33,7 +33,7 @@ impl Campaigns {
                     if counted.begun > 0 {
                         return Err(Fault::new(
                             "PL-18: a campaign is cancelled after its first round",
-                            "no cancellation after the first round",
+                            "the cancellation must precede the first round",
                             campaign,
                         ));
                     }
@@ -70,10 +70,10 @@ impl Campaigns {
         let left = u64::from(terms.rounds) + counted.given_back;
         if counted.begun > left || counted.cancelled || commit.time_ms >= terms.expires_ms {
             let expected = format!(
-                "at most {left} rounds, each before Unix time {} ms, and none after a cancellation",
+                "at most {left} rounds may start, before Unix time {} ms and any cancellation",
                 terms.expires_ms
             );
-            let found = format!("round {} of the campaign at Unix time {} ms", counted.begun, commit.time_ms);
+            let found = format!("round {} of the campaign started at Unix time {} ms", counted.begun, commit.time_ms);
             return Err(Fault::new(
                 format!("PL-18: the grant of campaign {campaign} does not permit this free round"),
                 expected,

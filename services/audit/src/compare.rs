@@ -32,7 +32,7 @@ struct OtherPartition {
     copied: BTreeMap<StreamId, usize>,
 }
 
-/// Compares partitions by the facts that the receivers deliver, partition 0 first. Returns the amount in transit
+/// Compares partitions by the facts that their audits send; partition 0 must be first. Returns the amount in transit
 /// between partitions, which must equal the sum of the partitions' exchange accounts.
 pub(crate) fn compare(partitions: Vec<FactReceiver>) -> Compared {
     let mut partitions = partitions.into_iter();
@@ -97,7 +97,7 @@ impl Comparison {
         let other = self.others.iter_mut().find(|other| other.partition == report.partition);
         let other = other.ok_or_else(|| {
             let what = "the report names a nonexistent partition";
-            at_home(Fault::new(what, format!("a partition from 1 to {partitions}"), report.partition))
+            at_home(Fault::new(what, format!("the partition must be 1 to {partitions}"), report.partition))
         })?;
         other.receive(report.to, position.saturating_sub(1), &self.controls)?;
         if let Some(end) = other.receiver.end.filter(|end| *end < report.to) {

@@ -28,7 +28,7 @@ use std::{
 };
 
 pub const NOT_CHECKED: [&str; 3] = [
-    "pools, contributions and awards, because they depend on the bets of all operators",
+    "pools, contributions and awards, which depend on the bets of all operators",
     "whether records are missing at the end of a stream; to check this, compare the digest with the platform's log",
     "the log's hash chain across the omitted records of other operators",
 ];
@@ -224,7 +224,7 @@ impl<'a> Auditing<'a> {
         }
         if !logged.commit.concerns(operator) {
             let what = "the record does not concern the operator";
-            return Err(Fault::new(what, format!("a record that concerns {operator}"), &logged.commit.stream));
+            return Err(Fault::new(what, format!("the record must concern {operator}"), &logged.commit.stream));
         }
         if let Some((last, last_ms, last_hash)) = self.last {
             if *position <= last {
@@ -265,8 +265,9 @@ impl<'a> Auditing<'a> {
             && (last..*position).contains(previous)
             && (*version == last_version + 1) == (*previous == last);
         if !whole && !with_gaps {
-            let place =
-                |version, previous| format!("version {version} of the stream, after its record at position {previous}");
+            let place = |version, previous| {
+                format!("version {version} of the stream, following its record at position {previous}")
+            };
             let (expected, found) = (place(last_version + 1, last), place(*version, *previous));
             return Err(Fault::new(format!("a record of {stream} is missing or out of place"), expected, found));
         }
@@ -295,8 +296,8 @@ impl<'a> Auditing<'a> {
                         let what = "a jackpot was paid without a jackpot hit, or was paid twice";
                         return Err(Fault::new(
                             what,
-                            "an unpaid jackpot hit of the round",
-                            format!("round {round}, jackpot hit at position {hit}"),
+                            "the round must have an unpaid jackpot hit",
+                            format!("payment to round {round} for a jackpot hit at position {hit}"),
                         ));
                     }
                     *self.jackpots.entry(*currency) += i128::from(amount.0);

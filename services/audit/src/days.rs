@@ -39,8 +39,8 @@ impl Day {
         let [loss_max, bet_max] = self.limits.get(currency).copied().unwrap_or_default();
         let lost = loss_max.is_some_and(|limit| charged > Minor::ZERO && *net + i128::from(limit.0) < 0);
         if lost && self.net.iter().count() == 1 || bet_max.is_some_and(|limit| started.bet > limit) {
-            let expected = format!("a daily loss of at most {loss_max:?} and a bet of at most {bet_max:?}");
-            let found = format!("a bet of {} minor units of {currency} in round {}", started.bet, started.round);
+            let expected = format!("the bet must keep the player's limits: daily loss {loss_max:?}, bet {bet_max:?}");
+            let found = format!("round {} has a bet of {} minor units of {currency}", started.round, started.bet);
             return Err(Fault::new("PL-26: a bet exceeds a daily limit of the player", expected, found));
         }
         self.open.push((started.round, self.number, currency, charged));

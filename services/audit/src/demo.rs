@@ -20,20 +20,22 @@ impl Demo {
                     None
                 }
                 Event::Deposited { currency, .. } | Event::Withdrawn { currency, .. } => {
-                    (!currency.is_real()).then_some("a deposit or a withdrawal of play money")
+                    (!currency.is_real()).then_some("play money was deposited or withdrawn")
                 }
-                Event::JackpotPaid { currency, .. } => (!currency.is_real()).then_some("a jackpot paid in play money"),
+                Event::JackpotPaid { currency, .. } => {
+                    (!currency.is_real()).then_some("a jackpot was paid in play money")
+                }
                 Event::CampaignGranted(campaign) => {
-                    (!campaign.currency.is_real()).then_some("a campaign in play money")
+                    (!campaign.currency.is_real()).then_some("a campaign was granted in play money")
                 }
                 Event::RoundStarted(started) => (!started.currency.is_real() && started.contribution.is_some())
-                    .then_some("a contribution of play money to a pool"),
+                    .then_some("play money was contributed to a pool"),
                 _ => None,
             };
             if let Some(met) = met {
                 return Err(Fault::new(
                     "PL-17: play money was mixed with real money",
-                    "play money used only in rounds",
+                    "play money must stay in rounds",
                     met,
                 ));
             }

@@ -15,14 +15,14 @@ use std::collections::{BTreeMap, VecDeque};
 #[derive(Debug, Default)]
 pub(crate) struct Exchange {
     unreported: VecDeque<Contributed>,
-    /// Positions of mirrors, each with the position in partition 0 whose state the mirror contains.
+    /// Positions of copies of the pool, each with the position in partition 0 whose state the copy contains.
     mirrors: VecDeque<(Position, Position)>,
     open_rounds: u64,
     mirrored: Position,
     heads: VecDeque<Position>,
     views: VecDeque<(Position, PoolView)>,
     joined: bool,
-    // The following fields contain items that are not in any mirror yet, each with its position in partition 0.
+    // The following fields contain items that no copy of the pool contains yet, each with its position in partition 0.
     contributions: VecDeque<(Position, Nano)>,
     voids: VecDeque<(Position, Nano)>,
     awards: VecDeque<(Position, MirroredAward)>,
@@ -132,7 +132,7 @@ impl Exchange {
         if self.heads.pop_front_if(|head| *head == home_position).is_none() {
             let what =
                 "the pool's copy names a position of partition 0 at which the pool has no commit for this partition";
-            return Err(Fault::new(what, "the position of a commit of the pool in partition 0", home_position));
+            return Err(Fault::new(what, "the pool must have a commit at this position", home_position));
         }
         while self.views.get(1).is_some_and(|(since, _)| *since <= home_position) {
             self.views.pop_front();
@@ -186,8 +186,8 @@ pub(crate) fn past_end(partition: u32, named: Position, end: Position) -> Fault 
         format!(
             "the record names position {named} of partition {partition}, past that partition's end: commits are missing there"
         ),
-        format!("a log of partition {partition} that ends at position {named} or later"),
-        format!("the partition's end at position {end}"),
+        format!("the log of partition {partition} must end at position {named} or later"),
+        format!("the partition ends at position {end}"),
     )
 }
 

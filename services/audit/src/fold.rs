@@ -99,7 +99,7 @@ impl Fold {
         Ok(())
     }
 
-    /// Computes the digest of the state. Must be called before players are added to `books`.
+    /// Computes the state's digest from the digests of `players` and the shared state in `books`.
     pub(crate) fn digest<'d>(
         &mut self,
         position: Position,
@@ -122,7 +122,8 @@ impl Fold {
             return Ok(());
         }
         if (*record_hash, *digest) != (base.record_hash, base.digest) {
-            let shown = |record: &Hash, digest: &Hash| format!("record {}, digest {}", hex(record), hex(digest));
+            let shown =
+                |record: &Hash, digest: &Hash| format!("record hash {}, state digest {}", hex(record), hex(digest));
             let what =
                 format!("PL-37: the base (state digest) logged for position {position} does not match the records");
             return Err(Fault::new(what, shown(&base.record_hash, &base.digest), shown(record_hash, digest)));
@@ -135,7 +136,7 @@ impl Fold {
         match (position, &self.base) {
             (Some(position), None) => Err(Fault::new(
                 "the log ends before the position whose state digest was requested",
-                format!("a record at position {position}"),
+                format!("a record must exist at position {position}"),
                 "none",
             )),
             _ => Ok(()),
@@ -232,7 +233,7 @@ impl Fold {
         if (commit.position, &commit.stream) != (*position, stream) {
             return Err(Fault::new(
                 format!("the snapshot has a balance of {stream} in {currency} that does not follow from any commit"),
-                format!("no balance at position {position}"),
+                format!("no balance may exist at position {position}"),
                 cash(&[(*currency, *amount)]),
             ));
         }
@@ -279,7 +280,7 @@ impl Fold {
         match self.projected.front() {
             Some(next) => Err(Fault::new(
                 format!("the snapshot has a balance of {} past the end of the log", next.stream),
-                "only balances at positions in the log",
+                "balances must be at positions in the log",
                 format!("position {}", next.position),
             )),
             None => Ok(()),

@@ -1,6 +1,6 @@
-//! Third stage of the audit: resolves each step again (PL-06), and checks the events that follow from the step. This
-//! stage does not need the books. A step with a sealed draw is resolved when the draw's dealt value is revealed; until
-//! then the step's logged events are assumed to be correct.
+//! Third stage of the audit: resolves each step again (PL-06), and checks the events that follow from the step. A step
+//! with a sealed draw is resolved when the draw's dealt value is revealed; until then the step's logged events are
+//! assumed to be correct.
 
 use crate::{
     divergence::Fault,
@@ -133,11 +133,11 @@ impl<'a> Plays<'a> {
                     let settled = playing.take_if(|playing| playing.number == *round && due.settlement == Some(*win));
                     let Some(settled) = settled else {
                         let expected =
-                            due.settlement.map_or("none".into(), |win| format!("a settlement with a win of {win}"));
+                            due.settlement.map_or("none".into(), |win| format!("the settled win must be {win}"));
                         return Err(Fault::new(
                             "the settlement differs from the round's outcome",
                             expected,
-                            format!("round {round} with a win of {win}"),
+                            format!("round {round} was settled with a win of {win}"),
                         ));
                     };
                     due.settlement = None;
@@ -223,7 +223,7 @@ impl<'a> Plays<'a> {
             if due.over {
                 return Err(Fault::new(
                     "the round ended without a settlement",
-                    format!("a settlement with a win of {}", due.win),
+                    format!("the settled win must be {}", due.win),
                     "none",
                 ));
             }
@@ -233,7 +233,7 @@ impl<'a> Plays<'a> {
 
     fn start(&mut self, player: &Player, started: &RoundStarted, position: Position) -> Result<Playing, Fault> {
         let live = Live::open(started)
-            .map_err(|error| Fault::new("the round cannot be resolved", "a round of a known game", error))?;
+            .map_err(|error| Fault::new("the round cannot be resolved", "the round's game must be known", error))?;
         let RoundStarted { coin_value, currency, .. } = *started;
         let Live { game, terms, .. } = live;
         let coins = game.check_stake(&live.stake).ok();
@@ -263,7 +263,7 @@ impl<'a> Plays<'a> {
         let place = carries.then(|| (game.name(), collection::scope(game, currency, started.bet)));
         let carried =
             |sharing| place.as_ref().map_or_else(Carried::default, |place| player.carried(game, sharing, place));
-        // In older logs, a round carries over collected figures only from rounds of the same rules version.
+        // In older logs, a round carries over collection figures only from rounds of the same rules version.
         let sharing = [Sharing::Game, Sharing::Version].into_iter().find(|sharing| carried(*sharing) == terms.carried);
         let Some(sharing) = sharing else {
             let carried = carried(Sharing::Game);
@@ -319,8 +319,9 @@ impl<'a> Plays<'a> {
     ) -> Result<motherlode_rounds::StepEvents, Fault> {
         let outcome = &mut self.outcome;
         let live = &mut playing.live;
-        live.logged(step, seed, outcome)
-            .map_err(|error| Fault::new("the step cannot be resolved", "a choice that the round waits for", error))?;
+        live.logged(step, seed, outcome).map_err(|error| {
+            Fault::new("the step cannot be resolved", "the round must be waiting for this choice", error)
+        })?;
         self.bytes.clear();
         live.write(outcome, &mut self.bytes);
         if self.bytes != step.outcome {
@@ -329,7 +330,8 @@ impl<'a> Plays<'a> {
             return Err(Fault::new(what, expected, found));
         }
         let due = motherlode_rounds::StepEvents::from_outcome(outcome, playing.pool.is_some(), None);
-        let due = due.map_err(|error| Fault::new("the win is not a valid amount", "a win within 64 bits", error))?;
+        let due =
+            due.map_err(|error| Fault::new("the win is not a valid amount", "the win must fit in 64 bits", error))?;
         if due.win != step.win {
             return Err(Fault::new("the step's win differs from the outcome's win", due.win, step.win));
         }
@@ -339,8 +341,9 @@ impl<'a> Plays<'a> {
 
     fn undo(&self, player: &mut Player, stream: &StreamId, round: u64) -> Result<Option<Event>, Fault> {
         let settled = self.recalled.round(stream, round)?;
-        let led = Led::from_started(&settled.started, &settled.collected)
-            .map_err(|error| Fault::new("the voided round cannot be resolved", "a round of a known game", error))?;
+        let led = Led::from_started(&settled.started, &settled.collected).map_err(|error| {
+            Fault::new("the voided round cannot be resolved", "the round's game must be known", error)
+        })?;
         let Some(led) = led else { return Ok(None) };
         let place = (led.game.name(), led.scope.clone());
         let now = player.carried(led.game, Sharing::Game, &place);
@@ -425,14 +428,14 @@ impl Required {
         if self.hit {
             return Err(Fault::new(
                 "the outcome hits the jackpot, but the log has no jackpot hit",
-                "a jackpot hit in the log",
+                "the log must have a jackpot hit",
                 "none",
             ));
         }
         match self.settlement {
             Some(win) => Err(Fault::new(
                 "the round ended without a settlement",
-                format!("a settlement with a win of {win}"),
+                format!("the settled win must be {win}"),
                 "none",
             )),
             None => Ok(()),

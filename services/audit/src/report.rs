@@ -96,14 +96,14 @@ pub struct Voids {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Seals {
     pub opened: u64,
-    /// Number of players whose stream began without a seal and was sealed later.
+    /// Number of players whose stream began without a sealed draw and got one later.
     pub unsealed: u64,
     /// Number of draws sealed again because their key was lost. Each new seal replaces an unrevealed draw.
     pub key_lost: u64,
-    /// Number of draws sealed again after a start ended all seals because records could be missing (PL-40).
+    /// Number of draws sealed again because a start of the service revoked all unused seals (PL-40).
     pub ended: u64,
     pub unsure_starts: u64,
-    /// Number of starts that the service refused, as logged by later starts.
+    /// How often the service refused to start, as logged by later starts.
     pub refused_starts: u64,
     /// Number of voided rounds whose draws were not revealed, so the audit could not resolve the rounds' steps.
     pub rounds_lost: u64,

@@ -91,8 +91,12 @@ impl TreeCheck {
                 };
                 Fault::new(what, expected, found)
             };
-            let stored = stored
-                .map_err(|error| fault(format!("{} hashes from index {first}", hashes.len()), error.to_string()))?;
+            let stored = stored.map_err(|error| {
+                fault(
+                    format!("the tree files must contain {} hashes from index {first}", hashes.len()),
+                    error.to_string(),
+                )
+            })?;
             let differs = hashes.iter().zip(&stored).zip(*first..).find(|((one, other), _)| one != other);
             if let Some(((expected, found), index)) = differs {
                 return Err(fault(format!("{} at {index}", hex(expected)), hex(found)));
@@ -126,8 +130,8 @@ impl TreeCheck {
             let what = "the log is shorter than its signed checkpoint: records are missing";
             return Err(Fault::new(
                 what,
-                format!("a log of at least {} records", longer.size),
-                format!("the log's end at position {end}"),
+                format!("the log must have at least {} records", longer.size),
+                format!("the log ends at position {end}"),
             ));
         }
         self.compare(1)

@@ -1,4 +1,4 @@
-//! Worker threads. Each worker decodes, checks and resolves the records of its players, and computes their daily sums.
+//! Each worker decodes, checks and resolves the records of its players, and computes their daily sums.
 
 use crate::{
     divergence::{Divergence, Fault},

@@ -7,7 +7,7 @@
 //! [`Bounds::lasts_ms_max`]. Each form contains an anti-forgery token and is accepted only from the console's own
 //! origin.
 //!
-//! The listener also serves `/openapi.json`, and all calls as `POST /v1/...` in JSON, which need the caller's token but no
+//! The listener also serves `/openapi.json`, and all calls in JSON as `POST /v1/...`. These calls need a token but no
 //! session.
 
 mod api;

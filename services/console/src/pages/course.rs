@@ -78,7 +78,7 @@ fn shown(days: &[Day]) -> Markup {
             h2 { "Course" }
             p.legend {
                 @for (class, name, _) in LINES { span.swatch.{ "line-" (class) } {} (name) " " }
-                span.swatch.part4 {} "Jackpot hits, shown at the end of their day"
+                span.swatch.part4 {} "Jackpot hits, each shown at the end of its day"
             }
             svg.course viewBox={ "0 0 " (WIDTH) " " (HEIGHT + TOP + 16.0) } role="img" aria-label=(label) { (PreEscaped(drawn(days))) }
             details { summary { "In figures" } (table("Course", &head, days.iter().map(row).collect())) }
