@@ -76,7 +76,7 @@ impl Requests {
                     runs.push(run);
                 }
                 Err(error) => {
-                    tracing::warn!(%error, "cannot open a run of request ids: rebuilding the run from the log")
+                    tracing::warn!(%error, "cannot open a file of request ids: rebuilding the file from the log")
                 }
             }
         }
@@ -131,7 +131,7 @@ impl Requests {
     }
 
     fn unreadable(&self, error: &ViewError) -> Unreadable {
-        tracing::error!(%error, "failed to read a run of the idempotency table: the run will be rebuilt from the log");
+        tracing::error!(%error, "failed to read a file of the idempotency table: it will be rebuilt from the log");
         if let Some(wake) = self.wake.get() {
             let _ = wake.try_send(());
         }
@@ -171,8 +171,8 @@ impl Requests {
         if full < STRETCHES { Ok(()) } else { self.write(to) }
     }
 
-    /// Writes the in-memory names as a run if there are enough of them, and merges runs while there are more than
-    /// [`RUNS_MAX`].
+    /// Writes the in-memory names to a sorted file ("run") if there are enough of them, and merges runs while there are
+    /// more than [`RUNS_MAX`].
     pub(crate) fn write_replayed(&self) -> Result<(), ViewError> {
         self.write_full(Position::MAX)?;
         let runs = || self.state.read().runs.len();
@@ -208,7 +208,7 @@ impl Requests {
             tracing::warn!(
                 from = run.from(),
                 to = run.to(),
-                "a run of the idempotency table is damaged: rebuilding the run from the log"
+                "a file of the idempotency table is damaged: rebuilding the file from the log"
             );
             let mut again = vec![];
             self.read_log(run.from(), run.to(), |from, names| {
@@ -237,7 +237,7 @@ impl Requests {
                 }
                 Some(Err(error)) => {
                     is_written = false;
-                    tracing::warn!(%error, "failed to write a run of the idempotency table: its request names stay in memory");
+                    tracing::warn!(%error, "failed to write a file of the idempotency table: its request names stay in memory");
                 }
                 None => {}
             }
