@@ -34,7 +34,7 @@ pub enum OpenError {
          another data folder or another [store] stream"
     )]
     Deleted { stream: String, evidence: String },
-    #[error("cannot use the stream key {}: {source}", path.display())]
+    #[error("cannot use the stream key file {}: {source}", path.display())]
     Key { path: PathBuf, source: io::Error },
     #[error(transparent)]
     Unsafe(#[from] Unsafe),

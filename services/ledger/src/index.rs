@@ -238,7 +238,7 @@ impl Index {
         writer.finish()
     }
 
-    /// Merges some runs and returns whether it merged any.
+    /// Returns whether any runs were merged.
     pub(crate) fn merge(&self) -> Result<bool, ViewError> {
         let mut merged = false;
         for (number, keyspace) in ALL.into_iter().enumerate() {

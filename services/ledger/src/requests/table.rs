@@ -192,7 +192,7 @@ impl Requests {
         writer.finish()
     }
 
-    /// Merges some runs and returns whether it merged any.
+    /// Returns whether any runs were merged.
     pub(crate) fn merge(&self) -> Result<bool, ViewError> {
         let runs = self.state.read().runs.clone();
         let Some(range) = motherlode_views::mergeable(&runs) else { return Ok(false) };
@@ -308,7 +308,7 @@ impl State {
         self.open.iter().chain(self.full.iter().rev().map(|stretch| &**stretch))
     }
 
-    /// Returns the position before the oldest request name in memory, and the consecutive names from there up to
+    /// Returns the position before the oldest request name in memory, and the consecutive names after it up to
     /// position `to`.
     fn names(&self, to: Position) -> Option<(Position, Vec<Name>)> {
         let stretches = || self.full.iter().map(|stretch| &**stretch).chain(&self.open);
