@@ -1,4 +1,4 @@
-//! Snapshots of the books.
+//! Snapshots of the ledger's state.
 //!
 //! A snapshot is a [checkpoint](Checkpoint) of the [store of views](motherlode_views). Startup uses the newest intact
 //! snapshot that has this [state version](STATE_VERSION) and whose last record has the same hash in the log; otherwise
