@@ -1,4 +1,4 @@
-//! Rate limits of the public pages, per address and for all addresses together. The limits are checked first, because
+//! Rate limits of the public pages, per address and in total. The limits are checked first, because
 //! the pages need no credential.
 
 use crate::{document, failure::Failure};

@@ -1,5 +1,5 @@
-//! Cache of live parts, rendered at most once per second and shared by callers with the same rights. The token of each
-//! request is verified before the cache is read.
+//! Cache of live parts of pages, rendered at most once per second and shared by callers with the same rights. The token
+//! of each request is verified before the cache is read.
 
 use parking_lot::Mutex;
 use std::{

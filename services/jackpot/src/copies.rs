@@ -34,7 +34,7 @@ async fn copy(home: &Handle, other: &Handle, stream: &StreamId, to: u64, looked_
             .unwrap_or_default(),
     };
     let (mut lacking, mut position) = (vec![], to);
-    // A prune keeps decisions until all partitions have copied them, so none before `home.first()` is missing.
+    // A prune removes a decision only after all partitions have copied it, so the search may end at `home.first()`.
     while position > copied_to.max(looked_at) && position >= home.first() {
         let logged = home.fetch(position).map_err(unreadable)?;
         let decided: Vec<_> = logged.commit.events.iter().filter(|event| is_copied(event)).cloned().collect();

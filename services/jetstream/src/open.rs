@@ -34,7 +34,7 @@ pub enum OpenError {
          another data folder or another [store] stream"
     )]
     Deleted { stream: String, evidence: String },
-    #[error("cannot use the stream key {}: {source}", path.display())]
+    #[error("cannot use the stream key file {}: {source}", path.display())]
     Key { path: PathBuf, source: io::Error },
     #[error(transparent)]
     Unsafe(#[from] Unsafe),
@@ -200,7 +200,7 @@ impl Stream {
         OpenError::Stream { stream: self.name.clone(), fault }
     }
 
-    /// Returns the newest recorded start. The answering server may lag behind the stream's leader.
+    /// Returns the latest recorded log start. The answering server may lag behind the stream's leader.
     pub(crate) fn start(&self) -> Result<Start, OpenError> {
         let (genesis, subject) = (Start::genesis(self.partition), start_subject(&self.name));
         let found = insist(Instant::now() + ANSWER_WAIT, || {

@@ -1,7 +1,7 @@
 //! Removes the messages before a new start of the log (PL-37). The stream forbids purges, so the writer temporarily
 //! sets a maximum message age. If the writer stops before it removes this limit, the next writer removes it before it
-//! appends. A server that was down applies the limit late and to newer messages, so a margin of messages before the
-//! start is kept.
+//! appends. A server that was down applies the limit late and then removes newer messages too, so a margin of messages
+//! before the start is kept.
 
 use crate::{
     check::count,
@@ -35,7 +35,7 @@ pub enum PruneError {
 }
 
 impl JetStreamStore {
-    /// Records the last message that begins at or before the position as the log's start, unless the log already starts
+    /// Records as the log's start the last message that begins at or before the position, unless the log already starts
     /// there or later.
     pub fn record_start(&mut self, before: Position) -> Result<LogStart, PruneError> {
         let old = self.shared().start();

@@ -9,14 +9,15 @@ use motherlode_slots::{Feature, Game, Par, Seed, Stake, Tally, par::Exact, simul
 use serde::{Serialize, Serializer};
 use std::time::Duration;
 
-/// Maximum probability that a simulation of a correct game reports a contradiction. It is divided among the figures that the
-/// simulation compares (Bonferroni correction).
+/// Maximum probability that a simulation of a correct game reports a contradiction. It is divided among the figures
+/// that the simulation compares (Bonferroni correction).
 const FALSE_ALARMS: f64 = 1e-3;
-/// Minimum effective number of wins (squared sum divided by sum of squares) for which a component's standard deviation
-/// is reliable. Below it, the larger of the component's and the whole win's standard deviation is used.
+/// Minimum effective number of wins (their squared sum divided by the sum of their squares) for which a component's
+/// standard deviation is reliable. Below it, the larger of the component's and the whole win's standard deviation is
+/// used.
 const EQUAL_WINS_MIN: f64 = 2_000.0;
-/// Assumed upper bound of the expected number of wins above the sample's highest win. If the expected number exceeded this
-/// bound, a sample without such a win would have a probability below exp(-10), or 1 in 22,026.
+/// Assumed upper bound of the expected number of wins above the sample's highest win. If the expected number exceeded
+/// this bound, a sample without such a win would have a probability below exp(-10), or 1 in 22,026.
 const UNSEEN: f64 = 10.0;
 const Z_95: f64 = 1.959_963_985;
 
@@ -45,7 +46,8 @@ pub struct Report {
     #[serde(skip_serializing_if = "Option::is_none")]
     jackpots: Option<Estimate>,
     jackpots_won: u64,
-    /// Highest simulated win of a round, excluding the jackpot. `stated_max_win_bets` is the maximum that the game states.
+    /// Highest simulated win of a round, excluding the jackpot. `stated_max_win_bets` is the maximum that the game
+    /// states.
     max_win_bets: f64,
     stated_max_win_bets: f64,
     seconds: f64,
@@ -97,14 +99,15 @@ impl Estimate {
     fn of_chance(count: u64, rounds: f64, exact: &Exact) -> Self {
         let (share, chance) = (float(count) / rounds, number(exact));
         let of = Self::new(rounds, share, share * (1.0 - share), chance, Some((chance * (1.0 - chance)).sqrt()));
-        // The probability of at least this deviance is at most exp(-deviance / 2), even for rare events (Chernoff bound).
+        // The probability of at least this deviance is at most exp(-deviance / 2), even for rare events (Chernoff
+        // bound).
         let term = |share: f64, chance: f64| if share > 0.0 { share * (share / chance).ln() } else { 0.0 };
         let deviance = 2.0 * rounds * (term(share, chance) + term(1.0 - share, 1.0 - chance));
         Self { judged: deviance.max(0.0).sqrt().copysign(share - chance), ..of }
     }
 
-    /// A sample without the rarest wins underestimates the variance and its standard error, so if
-    /// the estimate is below the exact variance, [`Self::unseen`] is subtracted from the difference.
+    /// A sample without the rarest wins underestimates the variance and its standard error. If the estimate is below
+    /// the exact variance, [`Self::unseen`] is therefore subtracted from the difference.
     fn of_variance(tally: &Tally, rounds: f64, bet: f64, std_dev: f64) -> Option<Self> {
         let (mean, square) = (float(tally.win.coins) / rounds / bet, float(tally.win.squares) / rounds / bet / bet);
         let fourth = float(tally.win_fourths) / rounds / bet.powi(4);
@@ -118,9 +121,9 @@ impl Estimate {
         Some(Self { judged, ..of })
     }
 
-    /// Returns an upper bound of the variance that wins above the sample's highest win can add: twice the square of the
-    /// highest win, times the probability of a higher win. The bound assumes that this probability falls at least with the
-    /// fourth power of the win.
+    /// Returns an upper bound of the variance due to wins above the sample's highest win: twice the square of the
+    /// highest win, times the probability of a higher win. The bound assumes that this probability falls at least as
+    /// fast as the inverse fourth power of the win.
     fn unseen(highest_bets: f64, rounds: f64) -> f64 {
         2.0 * highest_bets * highest_bets * UNSEEN / rounds
     }
@@ -193,14 +196,14 @@ impl Report {
         };
         let figures = (!told.is_empty()).then(from);
         let Self { max_win_bets: most, stated_max_win_bets: stated, .. } = self;
-        let highest =
-            (most > stated).then(|| format!("a round won {most:.2} bets; the highest stated win is {stated:.2}"));
+        let highest = (most > stated)
+            .then(|| format!("a round won {most:.2} bets, more than the highest stated win, {stated:.2}"));
         let all: Vec<_> = figures.into_iter().chain(highest).collect();
         (!all.is_empty()).then(|| all.join("; "))
     }
 
-    /// Returns the largest accepted distance in standard errors. Each tail has a probability of at most exp(-z² / 2), so a
-    /// correct game exceeds this distance in at most one of 1,000 simulations.
+    /// Returns the largest accepted distance in standard errors. Each tail has a probability of at most exp(-z² / 2),
+    /// so a correct game exceeds this distance in at most one of 1,000 simulations.
     #[must_use]
     pub fn sigmas_max(&self) -> f64 {
         let figures = u32::try_from(self.figures().len()).unwrap_or(u32::MAX);
@@ -250,7 +253,7 @@ impl Report {
         }
         lines.extend([
             String::new(),
-            "  ~: sigma is from the simulated wins; in other rows, from the exact variance".to_owned(),
+            "  ~: one sigma is estimated from the simulated wins; otherwise it is exact".to_owned(),
             format!(
                 "  each of the {} figures may differ by at most {:.2} sigma from its exact value",
                 self.figures().len(),

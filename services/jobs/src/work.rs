@@ -20,7 +20,8 @@ use std::{
     time::{Instant, SystemTime, UNIX_EPOCH},
 };
 
-/// Default coin value in millionths of the currency's unit; if the game does not offer it, the smallest coin value is used.
+/// Default coin value in millionths of the currency's unit; if the game does not offer it, the smallest coin value is
+/// used.
 const COIN_MICROS: u64 = 100_000;
 
 pub(crate) struct Ended {
@@ -149,8 +150,8 @@ fn audited(parts: &[Options], going: &Going) -> Ended {
     }
 }
 
-/// Exports the end time and last position of an audit without divergence as metrics, so that alarms can check the audit's
-/// age.
+/// Exports as metrics the end time and last position of an audit that found no divergence, so that alarms can check the
+/// audit's age.
 fn measure(whole: &Whole) {
     let meter = global::meter("motherlode");
     let position = meter.u64_gauge("motherlode.audit.position").with_description("Position of the last sound audit.");

@@ -1,7 +1,7 @@
 //! Views that another crate computes from the commits, such as reports. The views' tables are stored in the partition's
 //! checkpoints.
 //!
-//! A checkpoint names the latest tables of the view. These tables contain no commits after the checkpoint's position.
+//! A checkpoint names the view's latest tables, which contain no commits after the checkpoint's position.
 
 use motherlode_log::{Hash, Position};
 use motherlode_views::{Checkpoint, Keyspace, KeyspaceTables, Run, Store, ViewError};

@@ -38,8 +38,8 @@ pub enum StartRefused {
     #[error(
         "partition {partition}: a record at position {lost_to} was acknowledged, but the log ends at position {end} without \
          it. Revealed random values could be used again, so the service does not start. Start with the newest copy of the \
-         log. Without a copy, `serve --restored` accepts the loss and revokes all unused seals; the log records \
-         the loss and the revocation"
+         log. Without a copy, `serve --restored` accepts the loss and revokes all unused seals. The log then \
+         records the loss and the revocation"
     )]
     Lost { partition: u32, lost_to: Position, end: Position },
     #[error(

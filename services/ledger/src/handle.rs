@@ -102,8 +102,8 @@ impl Handle {
         self.past.as_ref()?.get(position)
     }
 
-    /// Sets the runtime that publishes durable groups of commits; most of the waiting calls should run on it. Only the
-    /// first call has an effect.
+    /// Sets the runtime that publishes durable groups of commits. Most calls that wait for commits should run on it.
+    /// Only the first setting has an effect.
     pub fn publish_on(&self, runtime: &runtime::Handle) {
         if let Way::Here(desk) = &self.way {
             desk.0.publish_on(runtime);

@@ -170,7 +170,7 @@ impl Index {
                         index.state.write().runs[number].push(run);
                     }
                     Err(error) => {
-                        tracing::warn!(%error, "cannot open a run of the index: rebuilding the run from the log")
+                        tracing::warn!(%error, "cannot open a file of the index: rebuilding the file from the log")
                     }
                 }
             }
@@ -224,7 +224,7 @@ impl Index {
         Ok(())
     }
 
-    /// Writes the in-memory entries as a run if there are enough of them, and merges runs while there are more than
+    /// Writes the in-memory entries to a run if there are enough of them, and merges runs while there are more than
     /// [`RUNS_MAX`].
     pub(crate) fn write_replayed(&self) -> Result<(), ViewError> {
         self.write_full()?;
@@ -238,7 +238,7 @@ impl Index {
         writer.finish()
     }
 
-    /// Merges some runs and returns whether it merged any.
+    /// Returns whether any runs were merged.
     pub(crate) fn merge(&self) -> Result<bool, ViewError> {
         let mut merged = false;
         for (number, keyspace) in ALL.into_iter().enumerate() {
@@ -259,7 +259,7 @@ impl Index {
                 tracing::warn!(
                     from = run.from(),
                     to = run.to(),
-                    "a run of the index is damaged: rebuilding the run from the log"
+                    "a file of the index is damaged: rebuilding the file from the log"
                 );
                 let mut again = vec![];
                 self.read_log(run.from(), run.to(), |notes| {
@@ -287,7 +287,7 @@ impl Index {
             match written {
                 Ok(run) => state.runs[number].push(run),
                 Err(error) => {
-                    tracing::warn!(%error, "failed to write a run of the index: its entries stay in memory");
+                    tracing::warn!(%error, "failed to write a file of the index: its entries stay in memory");
                     state.frozen.push(Arc::new(notes));
                 }
             }
@@ -381,8 +381,8 @@ impl Index {
         Ok(found.into_iter().collect())
     }
 
-    /// Returns a player's rounds with a number below `below` and a [`group`] that starts with `within`: at least the
-    /// latest `max`, if there are that many.
+    /// Returns a player's latest rounds with a number below `below` and a [`group`] that starts with `within`: at least
+    /// `max` rounds, if that many exist.
     pub(crate) fn bets(&self, player: &StreamId, within: &[u8], below: u64, max: usize) -> Result<Vec<Bet>, ViewError> {
         let mut found = vec![];
         let runs = self.look(0, |notes| {
@@ -487,7 +487,7 @@ fn having(runs: Vec<Run>, player: &[u8; 8]) -> impl Iterator<Item = Run> {
 
 fn groups(run: &Run, within: &[u8]) -> Result<Vec<Vec<u8>>, ViewError> {
     let (mut groups, mut from) = (vec![], within.to_vec());
-    // Skips the keys of commits after a round's bet, which have an empty currency.
+    // Skips keys with an empty currency, which belong to commits after a round's bet.
     if from.len() == 8 {
         from.push(1);
     }

@@ -86,7 +86,7 @@ impl Ledgers {
         })))
     }
 
-    /// Must be called before the first clone; later, it has no effect.
+    /// Has no effect after the first clone.
     #[must_use]
     pub fn with_archive(mut self, archived: Option<ArchivedReads>) -> Self {
         if let Some(partitions) = Arc::get_mut(&mut self.0) {

@@ -1,5 +1,5 @@
-//! The ledger: the only writer of the log, the books (the state after all commits), the index, and the services for
-//! players and wallets.
+//! The ledger consists of the log's only writer, the books (the state after all commits), the index, and the services
+//! for players and wallets.
 //!
 //! Guarantees, if one process writes the log and its appends are durable: [`Handle::append`] answers after the sync; a
 //! request id takes effect at most once; readers see only durable state; a full queue refuses proposals.

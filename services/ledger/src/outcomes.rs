@@ -75,7 +75,7 @@ fn check_roles(caller: &Caller, roles: Roles) -> Result<(), Refusal> {
     }
 }
 
-/// Cancels the reservation of cost that belongs to a campaign's grant. Must be called before the grant is cancelled;
+/// Cancels the cost reservation that belongs to a campaign's grant. Must be called before the grant is cancelled;
 /// otherwise a concurrent call could reserve the cost again.
 async fn cancel_reservation(
     ledgers: &Ledgers,
@@ -154,7 +154,7 @@ async fn outcome(
 ) -> Result<wire::RequestOutcome, Refusal> {
     let ledger = ledgers.for_stream(&stream)?.clone();
     let durable = ledger.durable();
-    // The open debit is read first: if it ends before the commits are read, they contain its end.
+    // The open debit is read first: if it completes before the commits are read, they contain its result.
     let is_open = has_open_debit(&ledger, &stream, request_id)?;
     let logged = ledger.committed(&stream, request_id)?;
     if let Some(made) = logged.as_ref().filter(|logged| !logged.commit.is_cancelled()) {

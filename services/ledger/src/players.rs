@@ -234,8 +234,7 @@ impl Players {
         *runs = runs.iter().cloned().chain(written.0).collect();
     }
 
-    /// Merges some runs and returns whether it merged any. The files of the merged runs stay until a snapshot names the
-    /// new run.
+    /// Returns whether any runs were merged. Their files stay until a snapshot names the new run.
     pub(crate) fn merge(&self) -> Result<bool, ViewError> {
         let runs = Arc::clone(&self.runs.read());
         let Some(range) = motherlode_views::mergeable(&runs) else { return Ok(false) };

@@ -16,7 +16,7 @@ pub struct PruneLimit {
     pub first: Position,
 }
 
-/// Lowest position of the records that a limit needs.
+/// Collects the lowest position of the records that must be kept.
 struct Needed<'a> {
     core: &'a LedgerCore,
     first: Position,

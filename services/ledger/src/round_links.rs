@@ -26,7 +26,6 @@ impl RoundLinks {
         format!("{}/check/{round_id}?key={key}", self.address)
     }
 
-    /// Returns whether `link_key` is the key of the round's link.
     #[must_use]
     pub fn opens(&self, round_id: &str, link_key: &str) -> bool {
         let key = BASE64URL_NOPAD.decode(link_key.as_bytes());

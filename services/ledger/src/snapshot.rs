@@ -1,4 +1,4 @@
-//! Snapshots of the books.
+//! Snapshots of the ledger's state.
 //!
 //! A snapshot is a [checkpoint](Checkpoint) of the [store of views](motherlode_views). Startup uses the newest intact
 //! snapshot that has this [state version](STATE_VERSION) and whose last record has the same hash in the log; otherwise
@@ -29,7 +29,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Factor for the number of commits between snapshots at runtime, when appends have priority.
+/// A running service writes snapshots less often by this factor, because appends have priority.
 const RUNNING: u64 = 20;
 const PAUSE: Duration = Duration::from_secs(10);
 /// Time for which the snapshot thread waits for more commits, so that it wakes up less often.

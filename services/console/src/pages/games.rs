@@ -218,7 +218,7 @@ fn lines(told: &GetGameResponse) -> Markup {
 
 fn figures(told: &GetGameResponse) -> Markup {
     let mut rows = vec![
-        ("Return to player, in coins".to_owned(), percent(&told.rtp)),
+        ("Return to player, computed in coins".to_owned(), percent(&told.rtp)),
         ("Hit frequency".to_owned(), percent(&told.hit_frequency)),
         ("Volatility index".to_owned(), told.volatility_index.clone()),
         ("Chance of the highest win in a single spin".to_owned(), told.max_win_probability.clone()),

@@ -51,7 +51,7 @@ pub(crate) async fn tiles(visit: &Visit) -> Result<Markup, Failure> {
                 div.tile {
                     span { a href={ "/jackpots/" (pool.pool_id) } { (pool.pool_id) } ", " (status(pool)) }
                     b.figure { (eur(&pool.base_figure_eur)) }
-                    span { (format!("jackpot cycle {}; amount at the base coin value {}", pool.cycle, pool.terms.clone().unwrap_or_default().base_coin)) }
+                    span { (format!("amount at the base coin value {}, in jackpot cycle {}", pool.terms.clone().unwrap_or_default().base_coin, pool.cycle)) }
                 }
             }
         }
@@ -287,7 +287,7 @@ fn meters(told: &GetPoolStatementResponse) -> Markup {
         row("Cycle", |of| count(of.cycle)),
     ];
     html! {
-        (table(&format!("Meters of {}", told.date), &[&told.date, "At the day's start", "At the day's end, or now"], rows))
+        (table(&format!("Meters of {}", told.date), &[&told.date, "At the day's start", "At the day's end (today: now)"], rows))
         p { (count(told.hits.len())) " hits. Income minus outgoings, minus the increase of the balance: "
                 strong { (eur(&told.difference_eur)) } }
     }

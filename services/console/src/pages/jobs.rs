@@ -65,7 +65,7 @@ pub(super) async fn simulations(visit: &Visit, game: &str, rules_version: &str) 
     Ok(html! {
         section {
             h2 { "Simulations" }
-            p { "A simulation plays whole rounds with the code that serves players, and compares their results with the exact mathematics." }
+            p { "A simulation plays whole rounds with the code that serves players, and compares their results with the game's exact figures." }
             (simulation_jobs(visit, game, &all))
             form.act method="post" action="/jobs/simulation" {
                 (layout::word(visit))
@@ -179,7 +179,7 @@ fn figures(job: &Job) -> Markup {
     let stake = of.stake.clone().unwrap_or_default();
     let bought = if stake.buy_feature { " --buy-feature" } else { "" };
     html! {
-        (table("Played and exact", &["Figure", "Played", "Exact", "Distance"], job.figures.iter().map(row).collect()))
+        (table("Played and exact figures", &["Figure", "Played", "Exact", "Distance"], job.figures.iter().map(row).collect()))
         @if rounds > 0 {
             details {
                 summary { "Distribution of wins" }

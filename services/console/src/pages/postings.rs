@@ -68,7 +68,7 @@ fn postings(round: &Round) -> Vec<Posting> {
         let JackpotWin { pool_id, amount, .. } = won;
         let worth = match &amount.as_ref().filter(|amount| amount.currency_code == "EUR") {
             Some(amount) => money(Some(amount)),
-            None => "its value in EUR".to_owned(),
+            None => "the award's value in EUR".to_owned(),
         };
         post("the jackpot", &Books::JackpotPayable(pool_id).to_string(), &Books::Exchange.to_string(), worth);
         post("the jackpot", &Books::Exchange.to_string(), &player, money(amount.as_ref()));

@@ -30,9 +30,9 @@ pub(super) async fn returned(visit: &Visit, game: &str) -> Result<Markup, Failur
             @if answer.totals.is_empty() { p { "No round has been settled yet." } }
             @else { (table("Returns", &head, answer.totals.iter().map(total).collect())) }
             p.note { "The column \"Expected\" shows the exact expected return of the rounds played, without jackpots. \
-                 Rows by round also exclude features that players collect over many rounds, so the expected return in \
-                 these rows can be far below the published return, which includes such features. Rows by stake \
-                 include these features." }
+                 Rows by round also exclude features that depend on collections over many rounds, so the expected \
+                 return in these rows can be far below the published return, which includes such features. Rows by \
+                 stake include these features." }
             @if !game.is_empty() {
                 @for total in answer.totals.iter().filter(|of| !of.features.is_empty()) { (features(total)) }
                 (days::at_stakes(&answer.returns))
@@ -93,7 +93,7 @@ fn judged(published: &str, sum: &Return, out: usize, first: Option<&str>) -> Mar
             (tile("Published", html! { (percent(published)) }))
             (tile(&format!("Actual return in {}", sum.currency_code), html! { (percent(&sum.held_rtp)) }))
             (tile("Band around the expected return", html! { "−" (percent(&sum.band_below)) " to +" (percent(&sum.band)) }))
-            (tile("Rounds, effective number of rounds (weighted by stake)", html! { (count(sum.rounds)) ", " (count(&sum.effective_rounds)) }))
+            (tile("Rounds, and their effective number (weighted by stake)", html! { (count(sum.rounds)) ", " (count(&sum.effective_rounds)) }))
         }
     }
 }

@@ -69,7 +69,7 @@ fn picture_by_picture(
 ) -> Result<(Markup, Option<HeaderValue>), Failure> {
     let plays = visit.query.get("play") == "on";
     let shown = frames::shown(round, &picture::sections(round, false), at, plays, record);
-    let content = shown.ok_or_else(|| Failure::unknown("The round has no frame with this number."))?;
+    let content = shown.ok_or_else(|| Failure::unknown("The round has no picture with this number."))?;
     let next = frames::next(round, at).filter(|_| plays);
     Ok((content, next.and_then(|next| format!("{}; url={next}", frames::STANDS).parse().ok())))
 }

@@ -53,7 +53,7 @@ pub(super) fn shown(told: &GetServiceStatusResponse, list: &dyn Fn(&str) -> Opti
             @for pool in pools { (graph(&format!("{INCREMENTS}{pool}"), Figure::Latest, &|of| level(of, pool), &eur)) }
             @if let Some(disk) = &told.disk { div.tile { span { "Disk" } b.figure { (space(disk)) } } }
         }
-        p.note { "Rounds, stakes, wins and increments are totals of the partitions below; latency, refused calls and \
+        p.note { "Rounds, stakes, wins and increments are totals of the partitions below. Latency, refused calls and \
              disk are figures of the process that serves this page." }
     }
 }

@@ -1,5 +1,5 @@
-//! Names by which a commit can be found if its player is not known: the caller's request id, the name or the operator's
-//! reference of an opened session, and the id of a granted campaign.
+//! Names by which a commit can be found if its player is not known: the caller's request id, the name of an opened
+//! session or the operator's reference for it, and the id of a granted campaign.
 
 use motherlode_proto::convert::play::hex;
 use motherlode_runtime::config::PLATFORM;

@@ -91,7 +91,7 @@ impl Folder {
         if entries.count().max(tables.len()) >= OPERATORS_MAX {
             return Err(Refusal::new(
                 Reason::PersonsFull,
-                format!("{OPERATORS_MAX} operators have persons, which is the maximum"),
+                format!("{OPERATORS_MAX} operators have stored persons, which is the maximum"),
             )
             .with("operators_max", OPERATORS_MAX));
         }
@@ -115,13 +115,16 @@ fn add(tables: &mut BTreeMap<String, Arc<Mutex<Table>>>, operator: &str, path: P
 }
 
 fn full(most: usize) -> Refusal {
-    Refusal::new(Reason::PersonsFull, format!("the operator has {most} persons, which is the maximum: erase a person"))
-        .with("persons_max", most)
+    Refusal::new(
+        Reason::PersonsFull,
+        format!("the operator has {most} stored persons, which is the maximum: erase a person"),
+    )
+    .with("persons_max", most)
 }
 
 fn unavailable(path: &Path, error: &io::Error) -> Refusal {
     tracing::error!(file = %path.display(), %error, "failed to read or write the file of an operator's persons");
-    Refusal::new(Reason::PersonsUnavailable, "the persons could not be read or written")
+    Refusal::new(Reason::PersonsUnavailable, "the operator's stored persons could not be read or written")
 }
 
 #[derive(Debug)]

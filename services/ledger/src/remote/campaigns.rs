@@ -93,10 +93,8 @@ pub(super) fn check(
             (Event::LiabilityReserved(reserved), _) => {
                 let cap = operators.campaign_cap(&reserved.operator).unwrap_or(Nano::ZERO);
                 if reserved.cap != cap {
-                    let reason = format!(
-                        "the cap in the reservation differs from the cap of {}, which is {cap} EUR",
-                        reserved.operator
-                    );
+                    let reason =
+                        format!("the reservation states a wrong cap: the cap of {} is {cap} EUR", reserved.operator);
                     return Err(AppendError::not_allowed(Reason::CapDiffers, reason));
                 }
             }

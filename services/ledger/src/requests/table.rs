@@ -76,7 +76,7 @@ impl Requests {
                     runs.push(run);
                 }
                 Err(error) => {
-                    tracing::warn!(%error, "cannot open a run of request ids: rebuilding the run from the log")
+                    tracing::warn!(%error, "cannot open a file of request ids: rebuilding the file from the log")
                 }
             }
         }
@@ -131,7 +131,7 @@ impl Requests {
     }
 
     fn unreadable(&self, error: &ViewError) -> Unreadable {
-        tracing::error!(%error, "failed to read a run of the idempotency table: the run will be rebuilt from the log");
+        tracing::error!(%error, "failed to read a file of the idempotency table: it will be rebuilt from the log");
         if let Some(wake) = self.wake.get() {
             let _ = wake.try_send(());
         }
@@ -171,8 +171,8 @@ impl Requests {
         if full < STRETCHES { Ok(()) } else { self.write(to) }
     }
 
-    /// Writes the in-memory names as a run if there are enough of them, and merges runs while there are more than
-    /// [`RUNS_MAX`].
+    /// Writes the in-memory names to a sorted file ("run") if there are enough of them, and merges runs while there are
+    /// more than [`RUNS_MAX`].
     pub(crate) fn write_replayed(&self) -> Result<(), ViewError> {
         self.write_full(Position::MAX)?;
         let runs = || self.state.read().runs.len();
@@ -192,7 +192,7 @@ impl Requests {
         writer.finish()
     }
 
-    /// Merges some runs and returns whether it merged any.
+    /// Returns whether any runs were merged.
     pub(crate) fn merge(&self) -> Result<bool, ViewError> {
         let runs = self.state.read().runs.clone();
         let Some(range) = motherlode_views::mergeable(&runs) else { return Ok(false) };
@@ -208,7 +208,7 @@ impl Requests {
             tracing::warn!(
                 from = run.from(),
                 to = run.to(),
-                "a run of the idempotency table is damaged: rebuilding the run from the log"
+                "a file of the idempotency table is damaged: rebuilding the file from the log"
             );
             let mut again = vec![];
             self.read_log(run.from(), run.to(), |from, names| {
@@ -237,7 +237,7 @@ impl Requests {
                 }
                 Some(Err(error)) => {
                     is_written = false;
-                    tracing::warn!(%error, "failed to write a run of the idempotency table: its request names stay in memory");
+                    tracing::warn!(%error, "failed to write a file of the idempotency table: its request names stay in memory");
                 }
                 None => {}
             }
@@ -308,7 +308,7 @@ impl State {
         self.open.iter().chain(self.full.iter().rev().map(|stretch| &**stretch))
     }
 
-    /// Returns the position before the oldest request name in memory, and the consecutive names from there up to
+    /// Returns the position before the oldest request name in memory, and the consecutive names after it up to
     /// position `to`.
     fn names(&self, to: Position) -> Option<(Position, Vec<Name>)> {
         let stretches = || self.full.iter().map(|stretch| &**stretch).chain(&self.open);
