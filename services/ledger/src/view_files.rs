@@ -1,4 +1,4 @@
-//! Serves the newest checkpoint of a partition's views to its replicas.
+//! Serves the newest checkpoint of a partition's views (state files) to replicas.
 
 use crate::{error::FetchError, handle::Handle};
 use motherlode_log::{Hash, ReadError};

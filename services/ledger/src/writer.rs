@@ -306,7 +306,7 @@ impl Writer {
             if let Some(newest) = staged.durable.checked_sub(1).and_then(|newest| staged.groups.get(newest))
                 && let Some(page) = self.shared.page.get()
             {
-                // The page records the log's end, and is written before answers are sent and reads can see the group.
+                // This memory-backed file records the log's end before answers are sent and the group is visible.
                 page.write(newest.end);
             }
             for group in staged.groups.drain(..std::mem::take(&mut staged.durable)) {
@@ -474,7 +474,7 @@ impl Judging<'_> {
         {
             return repeated(logged, proposal.fingerprint);
         }
-        // A request on another stream may forbid this proposal, so the end of the whole log is compared.
+        // A request on another stream may forbid this proposal, so the log's end is compared, not the stream's.
         if staged.end.position > checked_to
             && let Some(barrier) = proposal.barrier(shared.partition)
         {

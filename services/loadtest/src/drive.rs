@@ -30,7 +30,7 @@ struct Rounds {
 
 impl Rounds {
     /// Waits until the next round may start. Returns `None` if the run has ended, `Some(None)` in a closed loop, and
-    /// otherwise when the round is due, as a duration since the start.
+    /// otherwise the round's due time, as a duration since the start.
     async fn next(&self) -> Option<Option<Duration>> {
         if let Some(permits) = &self.permits {
             timeout_at(self.deadline, permits.acquire()).await.ok()?.ok()?.forget();

@@ -19,8 +19,8 @@ impl Pace {
         Self { rate }
     }
 
-    /// Returns when the round with the 0-based number `round` is due, as a duration since the start; `None` in a closed
-    /// loop.
+    /// Returns the due time of the round with the 0-based number `round`, as a duration since the start; `None` in a
+    /// closed loop.
     #[must_use]
     pub fn due(&self, round: u64) -> Option<Duration> {
         #[allow(clippy::cast_precision_loss, reason = "exact below 2^53 rounds")]

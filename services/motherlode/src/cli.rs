@@ -41,7 +41,7 @@ enum Command {
     Rounds(rounds::Args),
     /// Print a game's exact mathematics: return by component, volatility, paytable and features.
     Par(par::Args),
-    /// Play many rounds without a service and compare them with the exact mathematics.
+    /// Play many rounds without a service, and compare the results with the exact mathematics.
     Simulate(Long<simulate::Args>),
     /// Play many concurrent rounds on a running service, measure latencies, and check its books.
     Loadtest(loadtest::Args),
@@ -67,7 +67,8 @@ enum Command {
     Archive(Long<archive::Args>),
     /// Remove old records that are already archived.
     Prune(Long<prune::Args>),
-    /// Build the views of this version from the log of a running service, to shorten the start after an upgrade.
+    /// Build this version's views (state files) from the log of a running service, to shorten the start after an
+    /// upgrade.
     Views(Long<views::Args>),
     /// Show, take or confirm a base: the digest of the state at a position of the log.
     Base(Long<base::Args>),

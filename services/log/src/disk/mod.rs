@@ -1,5 +1,5 @@
-//! File system interface. The log relies on only three guarantees after a crash: bytes written before a `sync` of their file
-//! exist, names created before a `sync` of their directory exist, and `rename` is atomic.
+//! File system interface. The log relies on only three guarantees: after a `sync` of a file, its bytes survive a crash;
+//! after a `sync` of a directory, its names survive; and `rename` is atomic.
 
 pub mod os;
 

@@ -1,5 +1,5 @@
-//! Sealed segments are full segments in memory for an archive. They have the format of segment files, but without zeros at
-//! the end. The same records and segment size always give the same blocks.
+//! Sealed segments are full segments, built in memory for an archive. They have the format of segment files without
+//! zeros at the end. The same records and segment size always give the same blocks.
 
 use bytes::Bytes;
 

@@ -28,7 +28,7 @@ use std::{
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Compares the whole service with an echo and a file.
+/// Compares the service with an empty gRPC echo and a plain file.
 #[derive(Parser)]
 struct Args {
     /// Seconds per measurement.

@@ -39,7 +39,7 @@ struct Show {
 struct Take {
     #[command(flatten)]
     of: Show,
-    /// Person who takes the base, recorded in the log.
+    /// Person who records the digests; named in the log.
     #[arg(long, value_name = "NAME")]
     actor: String,
     #[command(flatten)]
@@ -48,10 +48,10 @@ struct Take {
 
 #[derive(Debug, Clone, clap::Args)]
 struct Confirm {
-    /// Partition of the base.
+    /// Partition of the digest.
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     partition: u32,
-    /// Position of the base.
+    /// Log position of the digest.
     #[arg(value_name = "POSITION")]
     position: u64,
     /// Digest that `motherlode audit --base POSITION` printed.

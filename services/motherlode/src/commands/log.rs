@@ -116,7 +116,7 @@ fn verify(log: &LogLocation, partition: Option<u32>) -> Result<(), Failure> {
             bytes += record?.bytes.len() as u64;
         }
         let (position, head) = records.verified();
-        // A service writes at least one record to each partition, so an empty partition does not exist.
+        // A service writes at least one record to each partition, so an empty partition counts as missing.
         if position == 0 {
             let location = Box::new(log.clone());
             return Err(RecordsError::Missing { location, partition: Some(partition) }.into());

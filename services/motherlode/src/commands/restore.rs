@@ -223,8 +223,8 @@ impl Target {
         self.location.open(partition).map_err(|error| Failure::from(motherlode_server::CopyError::Target(error)))
     }
 
-    /// Opens the partition; if an earlier run has already appended the restore's commit, first empties it, so that it
-    /// is restored again.
+    /// Opens the partition. If an earlier run has already appended the restore's commit, first deletes the partition's
+    /// log, which is then restored again.
     fn reopen(&self, partition: u32) -> Result<Box<dyn Store>, Failure> {
         let store = self.open(partition)?;
         let last = store.end().max(1);

@@ -60,8 +60,8 @@ pub struct Args {
     /// Serve no console.
     #[arg(long)]
     no_console: bool,
-    /// Start even if acknowledged records were lost, as after a restore from a backup. Unused draw seals are revoked,
-    /// and the log records the loss.
+    /// Start even if acknowledged records were lost, as after a restore from a backup. The seals of unused draws are
+    /// revoked, and the log records the loss.
     #[arg(long)]
     restored: bool,
     /// Start even if draw keys that the log names were lost. Unused draws are sealed again with new keys, and open

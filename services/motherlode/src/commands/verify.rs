@@ -116,7 +116,7 @@ fn checks(proven: &Proven, key: &VerifierKey, policy: Option<&Policy>) -> String
         [] => say("inclusion", in_log, "assumes that SHA-256 has no collisions"),
         _ => {
             let found = format!(
-                "{in_log}; its records at positions {} are proven by their hashes in later records",
+                "{in_log}; the round's other records, at positions {}, are proven by their hashes in later records",
                 places(named.clone())
             );
             say(

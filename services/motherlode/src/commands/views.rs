@@ -11,7 +11,7 @@ pub struct Args {
     /// Data folder of `serve`, which may be running.
     #[arg(value_name = "FOLDER")]
     data: PathBuf,
-    /// Folder to write the views to; its subfolder `index` is created or updated.
+    /// Folder for the views (state files); its subfolder `index` is created or updated.
     #[arg(long, value_name = "FOLDER")]
     to: PathBuf,
 }

@@ -192,7 +192,9 @@ fn returned(game: &dyn Game, par: &Par, assumes: &str) -> Markup {
     let inner = html! {
         (plot::parts(&shares))
         (table(&["component", "key", "share of the bet", "share of the return"], rows))
-        @if game.info().jackpot { (note(format!("The jackpot's share assumes: {assumes}."))) }
+        @if game.info().jackpot {
+            (note(format!("The jackpot's share of the return is computed on these assumptions: {assumes}.")))
+        }
         @if conditional.len() > 0 {
             h3 { "Conditional returns" }
             (table(&["condition", "key", "return on the amount paid"], conditional))

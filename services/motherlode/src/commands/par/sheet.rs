@@ -87,7 +87,8 @@ fn returned(info: &GameInfo, par: &Par) -> Vec<String> {
             row("the jackpot's increments at the coin value above", &percent(&par.part(INCREMENTS), PERCENT_PLACES)),
             row("return with the jackpot's increments", &percent(&par.rtp_with_increments(), PERCENT_PLACES)),
         ]);
-        let assumes = format!("The jackpot's share assumes: {}.", info.jackpot_assumes);
+        let assumes =
+            format!("The jackpot's share of the return is computed on these assumptions: {}.", info.jackpot_assumes);
         lines.extend(wrapped(&assumes, ROW_WIDTH - 2).into_iter().map(|line| format!("  {line}")));
     } else {
         lines.push(row("RETURN", &whole));

@@ -35,8 +35,8 @@ pub struct Args {
     /// Keep the round open after a win that can be gambled.
     #[arg(long)]
     pub(super) double: bool,
-    /// Make all choices automatically: pick the first objects offered, start free spins and features at once, and guess
-    /// once if --double is set.
+    /// Make all choices automatically: pick the first treasures offered, start free spins and features at once, and
+    /// guess once if --double is set.
     #[arg(long)]
     pub(super) auto: bool,
 }

@@ -35,7 +35,7 @@ pub struct Args {
     #[arg(long, value_name = "KEY")]
     pub(super) key: Option<VerifierKey>,
     /// On JetStream, also keep the messages of the N seconds before the log's new start. A server that is down during
-    /// the prune must return within N seconds; it then removes the messages too.
+    /// the prune removes some of these messages when it returns, and must return within N seconds.
     #[arg(long, value_name = "N", default_value_t = 86_400)]
     pub(super) margin_seconds: u64,
     /// Only print the limits; remove nothing.

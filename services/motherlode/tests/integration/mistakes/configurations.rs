@@ -92,7 +92,7 @@ pub const FAULTY: &[(&str, &[&str])] = &[
         "[currencies.ladders.neptune]\nEUR = { coin_values = \"0.003\", default = \"0.003\" }\n",
         &["currencies:", "0.003"],
     ),
-    // File names, and addresses of other services.
+    // Files and addresses.
     (
         "[proofs]\nkey_file = \"nowhere\"\n",
         &["proofs.key_file names /", "/nowhere, which cannot be read", "No such file"],
