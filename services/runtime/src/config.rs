@@ -216,7 +216,7 @@ pub struct Limits {
     pub buffer_bytes_per_operator_max: usize,
     /// Maximum milliseconds that a call waits for the log, even with a later deadline; then DEADLINE_EXCEEDED.
     pub request_ms_max: u64,
-    /// Milliseconds that the answer to a jackpot hit waits for the award; after that, the answer reports the award as
+    /// Milliseconds that a call that hit the jackpot waits for the award; after that, its answer reports the award as
     /// pending.
     pub award_wait_ms_max: u64,
     /// Milliseconds before an unapproved change of a pool or switch lapses (PL-27).

@@ -17,8 +17,7 @@ pub struct Store {
     /// Stream key file with one key of 64 hexadecimal digits per line; the first key signs. All processes and tools
     /// must use the same keys. Default: `keys/stream` in the data folder.
     pub key_file: Option<PathBuf>,
-    /// `keys/stream` in the data folder ([`Config::log_store`](super::Config::log_store)), created with a new log and used
-    /// if `key_file` is not set.
+    /// Default of `key_file`, set by [`Config::log_store`](super::Config::log_store); the file is created with a new log.
     #[serde(skip)]
     pub own_key_file: Option<PathBuf>,
     /// For a log that is older than the stream key: maps each stream to the number of its last message without a MAC.

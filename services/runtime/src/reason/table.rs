@@ -427,11 +427,11 @@ reasons! {
         CampaignUnreserved = "CAMPAIGN_UNRESERVED", PermissionDenied, Never;
         /// The reservation is lower than the maximum cost of the granted campaign.
         ReservationTooLow = "RESERVATION_TOO_LOW", PermissionDenied, Never;
-        /// The pool report differs from the sums computed from the log.
+        /// The proposed report for a pool differs from the sums computed from the log.
         ReportDiffers = "REPORT_DIFFERS", PermissionDenied, Never;
-        /// The copy of a rate or switch differs from the original.
+        /// The proposed copy of a rate or switch differs from the original.
         CopyDiffers = "COPY_DIFFERS", PermissionDenied, Never;
-        /// The copy of a pool differs from the original.
+        /// The proposed copy of a pool differs from the original.
         MirrorDiffers = "MIRROR_DIFFERS", PermissionDenied, Never;
     }
 }
