@@ -336,7 +336,7 @@ reasons! {
     "State of the service" {
         /// The configuration file, or a file that it names, has an error. Correct the error and reload.
         ConfigurationInvalid = "CONFIGURATION_INVALID", FailedPrecondition, AfterChange;
-        /// Changed keys of the configuration need a restart (`keys`). Restart the process, or restore the keys and reload.
+        /// Changed keys of the configuration need a restart (`keys`). Restart the process, or undo the changes and reload.
         RestartRequired = "RESTART_REQUIRED", FailedPrecondition, AfterChange;
         /// The reload would remove a seamless wallet that has due debits or credits, or open rounds. Reload after these are
         /// settled.
@@ -392,8 +392,8 @@ reasons! {
         Internal = "INTERNAL", Internal, Never;
     }
     "Proposals of other processes" {
-        /// The node's credential may not propose this commit, or the commit does not follow from the log. The message begins
-        /// with one of the reasons below.
+        /// The node's credential may not propose this commit, or the commit disagrees with the log. The message begins with
+        /// one of the reasons below.
         ProposalNotAllowed = "PROPOSAL_NOT_ALLOWED", PermissionDenied, Never;
         /// The pending proposals of the node's credential have reached their limit in bytes (`bytes_max`).
         ProposalBytes = "PROPOSAL_BYTES", ResourceExhausted, After(100);
