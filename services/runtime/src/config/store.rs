@@ -28,8 +28,7 @@ pub struct Store {
     pub tls: Option<StoreTls>,
     /// Monitoring addresses of all servers, "http://host:8222", which report the servers' sync settings.
     pub monitor: Vec<String>,
-    /// Milliseconds after which an append whose outcome is unknown fails; must exceed the duration of a leader
-    /// election.
+    /// Milliseconds before an append with unknown outcome fails; must exceed the duration of a leader election.
     pub append_ms_max: u64,
     /// Exceptions for unsafe settings.
     pub allow_unsafe: AllowUnsafe,

@@ -136,7 +136,7 @@ reasons! {
         AmountOutOfRange = "AMOUNT_OUT_OF_RANGE", OutOfRange, Never;
         /// The deposit would raise the balance above its ceiling (`limit_minor`).
         BalanceAboveLimit = "BALANCE_ABOVE_LIMIT", FailedPrecondition, AfterChange;
-        /// The currency allows no new accounts and bets, because it is not enabled or has no coin ladder.
+        /// The currency allows no new accounts or bets, because it is not enabled or has no coin ladder.
         CurrencyNotOffered = "CURRENCY_NOT_OFFERED", FailedPrecondition, AfterChange;
         /// The currency has no exchange rate to EUR. Set a rate with SetExchangeRate.
         RateUnknown = "RATE_UNKNOWN", FailedPrecondition, AfterChange;
