@@ -56,7 +56,7 @@ impl Bounds {
                 "too few file descriptors for the configured number of connections: raise the limit of open files, or lower limits.connections_max"
             );
         } else {
-            tracing::info!(descriptors, reserve, all, "the connection limit is set");
+            tracing::info!(descriptors, reserve, all, "connection limit set");
         }
         Self::new(limits, all)
     }
