@@ -100,7 +100,7 @@ SCRIPTS = {
         "doubled-by-a-club": Script("ME-17", "double", (("black", "card BLACK_CLUB"), ("collect", ""))),
         "doubled-ten-times": Script("ME-15", "double", (("red", "right"),) * 10, shows=("before",)),
         "doubled-and-lost": Script("ME-14 ME-15", "double", (("black", "wrong"),), shows=("wrong",)),
-        "halved": Script("ME-16", "double", (("halve", ""), ("red", "wrong")), shows=("secures half of the win", "stay at risk")),
+        "halved": Script("ME-16", "double", (("halve", ""), ("red", "wrong")), shows=("secures half of the win", "stays at risk")),
         "feature-doubled": Script("ME-14", "feature", (("start", "double"), ("red", "right"), ("collect", "")), buys=True),
     },
     "neptune": {

@@ -184,11 +184,11 @@ fn card(turn: &CardTurn, outcome: &Outcome, currency: Currency, pen: Pen) -> Vec
     let (risked, won) = (minor_units(turn.risked_minor, currency), minor_units(turn.won_minor, currency));
     let secured = match outcome.round_win_minor.saturating_sub(turn.won_minor) {
         0 => String::new(),
-        secured => format!(" {} are secured.", minor_units(secured, currency)),
+        secured => format!(" {} is secured.", minor_units(secured, currency)),
     };
     let texts = [
         format!("The card is the {}, the guess was the {}: {verdict}.", card_name(turn.drawn), card_name(turn.guess)),
-        format!("{risked} become {won}.{secured}"),
+        format!("{risked} becomes {won}.{secured}"),
         format!("Cards, the latest first: {}", strip(outcome)),
     ];
     let face = [format!("  │{suit}    │"), format!("  │  {suit}  │"), format!("  │    {suit}│")];
@@ -227,7 +227,7 @@ fn card_name(card: i32) -> &'static str {
 }
 
 /// Describes the half of the win that the player secured in a step. From rules version 1.0.1 on, this half is credited
-/// at once (ME-16). In earlier versions, a step secured half if it drew nothing and the win could be gambled again.
+/// at once (ME-16). In earlier versions, it is inferred: the step drew nothing, and the win can be gambled again.
 fn halved(outcome: &Outcome, currency: Currency) -> Option<String> {
     if outcome.credited_minor > 0 {
         return Some(format!("  Half of the win is credited: {}.", minor_units(outcome.credited_minor, currency)));

@@ -180,7 +180,7 @@ fn of_step(
     let secured = match (secured, currency) {
         (Some(Secured { secured, at_risk }), Some(currency)) => {
             let cash = |minor: u64| figures::minor(Minor(i64::try_from(minor).unwrap_or(i64::MAX)), currency);
-            format!("{}; {} stay at risk", cash(secured), cash(at_risk))
+            format!("{}; {} stays at risk", cash(secured), cash(at_risk))
         }
         _ => String::new(),
     };

@@ -85,7 +85,7 @@ fn wanted(game: &GameInfo, outcome: &Outcome) -> (Texts, Vec<String>) {
         let verdict = if *won { "right" } else { "wrong" };
         let (drawn, guess) = (card_name(*drawn).0, card_name(*guess).0);
         texts.push(format!("The card is the {drawn}, the guess was the {guess}: {verdict}."));
-        texts.push(format!("{} become {}.", euros(*risked_minor), euros(*won_minor)));
+        texts.push(format!("{} becomes {}.", euros(*risked_minor), euros(*won_minor)));
         let strip: Vec<_> = double_strip.iter().map(|card| card_name(*card).1.to_string()).collect();
         texts.push(format!("latest first: {}", strip.join(" ")));
     }

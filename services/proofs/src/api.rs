@@ -139,7 +139,7 @@ impl ProofApi {
         Ok(wire::GetRoundProofResponse { proof, verifier_key })
     }
 
-    /// The key is checked before any lookup, so the answer's time does not reveal whether a round exists.
+    /// The key is checked before any lookup, so the response time does not reveal whether a round exists.
     async fn public_round(
         &self,
         request: &wire::GetPublicRoundRequest,

@@ -33,8 +33,8 @@ pub enum KeyError {
     Entropy(getrandom::Error),
 }
 
-/// Returns the origin of a partition's log. `restore` names the log's latest restore to an earlier position; 0 without
-/// such a restore.
+/// Returns the origin of a partition's log. `restore` is the number of the log's latest restore to an earlier position; 0
+/// without restores.
 #[must_use]
 pub fn origin(name: &str, partition: u32, restore: u64) -> String {
     let restore = if restore > 0 { format!("/r{restore}") } else { String::new() };
@@ -60,8 +60,8 @@ pub fn key_file(config: &Config) -> PathBuf {
     config.proofs.key_file.clone().unwrap_or_else(|| config.data.join("proofs.key"))
 }
 
-/// Loads the key. If no key file is configured, creates a missing key, provided that the log is empty or a new key is
-/// accepted.
+/// Loads the key. If no key file is configured, a missing default file is created. If the log has records, this requires
+/// `accept_new_key`.
 pub fn load_or_make(config: &Config, end: Position) -> Result<SignerKey, KeyError> {
     let (path, wanted) = (key_file(config), config.proofs.name.as_deref());
     let key = match config.proofs.key_file.is_none() && !path.exists() {

@@ -88,8 +88,8 @@ pub(crate) struct Verdict {
     pub(crate) out_of_band: bool,
 }
 
-/// Compares a row's wins with the band of a correct game. `owed` is the maximum weighted amount that gifts of crystals
-/// and rounding add to the wins of a correct game.
+/// Compares a row's wins with the band of a correct game. `owed` is the maximum weighted amount that rounding and
+/// gifts of crystals add to the wins of a correct game.
 pub(crate) fn verdict(parts: &[Stratum<'_>], owed: f64) -> Verdict {
     verdict_at(parts, owed, FALSE_ALARM)
 }

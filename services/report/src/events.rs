@@ -170,7 +170,7 @@ impl Events {
         (self.away, self.latest.clone(), self.runs.clone())
     }
 
-    /// Removes from memory `count` events, beginning with number `first`, because the tables `runs` contain them.
+    /// Removes `count` events from memory, beginning with number `first`, because the tables `runs` contain them.
     /// Returns false if the events were rebuilt since the call of `unwritten`.
     pub(crate) fn take_written(&mut self, first: u64, count: usize, runs: Vec<Run>) -> bool {
         let is_next = first == self.away && count <= self.latest.len();

@@ -1,6 +1,6 @@
 //! Frequencies of a game's features per paid spin, compared with their chances (PL-23).
 //!
-//! The first step of each round without a bought feature counts. The expected number of features is the sum of the
+//! Counts the first step of each round without a bought feature. The expected number of features is the sum of the
 //! chances of these rounds. A round's chance depends on the player's state.
 
 use crate::shown::{Outcome, Spin};

@@ -238,7 +238,7 @@ fn has(round: &Round, wanted: &RoundFilter) -> bool {
     win >= wanted.win_min && (wanted.state == RoundState::Unspecified || round.state() == wanted.state)
 }
 
-/// Always reads from the partition whose unread records may be the latest.
+/// Always reads from the partition that may have the latest unread record.
 fn page(mut partitions: Vec<Partition>, wanted: &RoundFilter) -> Result<Page, FetchError> {
     let stretch = (STRETCH / partitions.len().max(1) as u64).max(STRETCH_MIN);
     let (mut page, mut bets, mut looked, mut lookups) = (Page::default(), Vec::<Bet>::new(), 0, 0);

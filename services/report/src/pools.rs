@@ -1,5 +1,5 @@
-//! Statements of pools: each day's meters, and all hits (PL-24). The statements are computed independently of the books,
-//! and the self-check compares the two.
+//! Statements of pools: each day's meters, and all jackpot hits (PL-24). The statements are computed independently of
+//! the books, and the self-check compares the two.
 
 use motherlode_ledger::fields::{money, round_name, timestamp};
 use motherlode_proto::{convert::record::Logged, report::v1 as wire};

@@ -1,5 +1,5 @@
-//! Void and round counts by operator and day (PL-38). An alarm is raised if an operator's voids on a day exceed both 20
-//! and 0.1 % of its rounds on that day. Rounds for play money are not counted.
+//! Counts of voids and rounds by operator and day (PL-38). An alarm is raised if an operator's voids on a day exceed
+//! both 20 and 0.1 % of its rounds on that day. Rounds for play money are not counted.
 
 use crate::figures::Figures;
 use motherlode_state::SmolStr;

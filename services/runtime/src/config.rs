@@ -206,7 +206,7 @@ pub struct Limits {
     pub cancelled_calls_max: u32,
     /// Maximum HTTP/2 control frames (PING, SETTINGS, WINDOW_UPDATE, PRIORITY, ...) per second and connection, each
     /// counted as 64 bytes plus its payload, with a burst of 10 seconds. Each call, and every 512 bytes sent to the
-    /// client, allow 8 more frames. A connection that exceeds the limit is closed with ENHANCE_YOUR_CALM.
+    /// client, allows 8 more frames. A connection that exceeds the limit is closed with ENHANCE_YOUR_CALM.
     pub control_frames_per_second_max: u32,
     /// File descriptors reserved for the log and its index.
     pub descriptors_reserved: usize,
@@ -216,7 +216,7 @@ pub struct Limits {
     pub buffer_bytes_per_operator_max: usize,
     /// Maximum milliseconds that a call waits for the log, even with a later deadline; then DEADLINE_EXCEEDED.
     pub request_ms_max: u64,
-    /// Milliseconds that the answer to a jackpot hit waits for the award; after that, the answer reports the award as
+    /// Milliseconds that a call that hit the jackpot waits for the award; after that, its answer reports the award as
     /// pending.
     pub award_wait_ms_max: u64,
     /// Milliseconds before an unapproved change of a pool or switch lapses (PL-27).

@@ -3,7 +3,7 @@
 use std::{io, thread};
 use tokio::sync::oneshot;
 
-/// Niceness of threads for whose result a caller waits.
+/// Niceness of threads whose caller waits for the result.
 const LOWER: i32 = 10;
 /// Niceness of work whose duration grows with the log's length.
 const LOWEST: i32 = 19;

@@ -93,7 +93,7 @@ fn bw_24_the_double_shows_card_guess_and_strip() {
     let picture = "
   ╭─────╮
   │♥    │  The card is the red heart, the guess was the black spade: wrong.
-  │  ♥  │  12.50 EUR become 0.00 EUR.
+  │  ♥  │  12.50 EUR becomes 0.00 EUR.
   │    ♥│  Cards, the latest first: ♥ ♠
   ╰─────╯
   No win.

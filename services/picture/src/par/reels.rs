@@ -140,8 +140,8 @@ fn combinations(info: &GameInfo, set: &ReelSet) -> Markup {
              these reels."
         }
         false => {
-            "Chance: probability on one line or, for symbols that count anywhere, in all visible positions. Return: expected win \
-             divided by the bet of a spin on these reels."
+            "Chance: probability of the combination on one line or, for symbols that count anywhere, in all visible positions. \
+             Return: expected win divided by the bet of a spin on these reels."
         }
     };
     let head = ["combination", "pays", "chance", "one in", "returns"];

@@ -57,7 +57,7 @@ impl Console {
         }
     }
 
-    /// Checks that an address beyond loopback has operators, and TLS or `plaintext`.
+    /// Checks that operators, and TLS or `plaintext`, are configured for addresses beyond loopback.
     pub(super) fn check_exposure(&self, operators: bool, secured: bool) -> Result<(), ConfigError> {
         let Some(listen) = self.listen.filter(|listen| !listen.ip().is_loopback()) else { return Ok(()) };
         match (operators, secured) {

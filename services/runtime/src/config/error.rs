@@ -14,7 +14,7 @@ pub enum ConfigError {
     Store { fault: String },
     #[error("ledger: {fault}")]
     Ledger { fault: String },
-    #[error("draws: key_file {} is in a folder that copies of the log include: move the file to another folder", .0.display())]
+    #[error("draws: key_file {} is in a folder that is copied with the log: move the file elsewhere", .0.display())]
     DrawKeys(PathBuf),
     #[error("jurisdictions: there is no profile {name}: configure it, or specify an existing profile")]
     UnknownProfile { name: String },

@@ -17,8 +17,7 @@ pub struct Store {
     /// Stream key file with one key of 64 hexadecimal digits per line; the first key signs. All processes and tools
     /// must use the same keys. Default: `keys/stream` in the data folder.
     pub key_file: Option<PathBuf>,
-    /// `keys/stream` in the data folder ([`Config::log_store`](super::Config::log_store)), created with a new log and used
-    /// if `key_file` is not set.
+    /// Default of `key_file`, set by [`Config::log_store`](super::Config::log_store); the file is created with a new log.
     #[serde(skip)]
     pub own_key_file: Option<PathBuf>,
     /// For a log that is older than the stream key: maps each stream to the number of its last message without a MAC.
@@ -29,8 +28,7 @@ pub struct Store {
     pub tls: Option<StoreTls>,
     /// Monitoring addresses of all servers, "http://host:8222", which report the servers' sync settings.
     pub monitor: Vec<String>,
-    /// Milliseconds after which an append whose outcome is unknown fails; must exceed the duration of a leader
-    /// election.
+    /// Milliseconds before an append with unknown outcome fails; must exceed the duration of a leader election.
     pub append_ms_max: u64,
     /// Exceptions for unsafe settings.
     pub allow_unsafe: AllowUnsafe,

@@ -1,8 +1,8 @@
 //! TLS handshakes, limited in number and shared fairly between addresses.
 //!
 //! A handshake costs the service far more than the client, so all handshakes run on one thread of low priority. If all
-//! slots are taken, a new handshake displaces the oldest handshake of the busiest address, or waits if its own address
-//! has as many handshakes.
+//! slots are taken, a new handshake displaces the oldest handshake of the busiest address, or waits if no address has
+//! more handshakes than its own.
 
 use super::{table::network, tls::Acceptor};
 use crate::priority::lower_priority;

@@ -24,7 +24,7 @@ use tower::Service;
 
 pub(super) const CONNECTION_WINDOW: u32 = 256 << 10;
 const CALL_WINDOW: u32 = 64 << 10;
-/// Bytes in a call's send buffer from which no further chunk of the answer is added.
+/// Once a call's send buffer contains this many bytes, no further chunk of the answer is added.
 const SEND_BUFFER: usize = 64 << 10;
 pub(super) const HEADER_TABLE: u32 = 4 << 10;
 const FRAME: u32 = 16 << 10;

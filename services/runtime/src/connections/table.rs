@@ -56,7 +56,7 @@ impl Bounds {
                 "too few file descriptors for the configured number of connections: raise the limit of open files, or lower limits.connections_max"
             );
         } else {
-            tracing::info!(descriptors, reserve, all, "set the connection limit");
+            tracing::info!(descriptors, reserve, all, "connection limit set");
         }
         Self::new(limits, all)
     }
@@ -97,8 +97,8 @@ pub fn network(address: IpAddr) -> IpAddr {
 /// When a limit is reached, one connection is closed to make room. Connections with incomplete handshakes are closed
 /// first, then connections without a known caller, then connections without a call in progress. Within one of these
 /// kinds, the oldest connection of the address with the most connections is closed. A connection of another address
-/// is closed only if that address has more connections than the new connection's address, and at least two more if the
-/// connection has calls in progress. At an operator's limit, one of the operator's connections is closed by the same
+/// is closed only if that address has more connections than the new connection's address (at least two more if the
+/// connection has calls in progress). At an operator's limit, one of the operator's connections is closed by the same
 /// rules, with credentials instead of addresses.
 #[derive(Clone)]
 pub struct Table(Arc<TableInner>);

@@ -136,7 +136,7 @@ reasons! {
         AmountOutOfRange = "AMOUNT_OUT_OF_RANGE", OutOfRange, Never;
         /// The deposit would raise the balance above its ceiling (`limit_minor`).
         BalanceAboveLimit = "BALANCE_ABOVE_LIMIT", FailedPrecondition, AfterChange;
-        /// The currency allows no new accounts and bets, because it is not enabled or has no coin ladder.
+        /// The currency allows no new accounts or bets, because it is not enabled or has no coin ladder.
         CurrencyNotOffered = "CURRENCY_NOT_OFFERED", FailedPrecondition, AfterChange;
         /// The currency has no exchange rate to EUR. Set a rate with SetExchangeRate.
         RateUnknown = "RATE_UNKNOWN", FailedPrecondition, AfterChange;
@@ -336,7 +336,7 @@ reasons! {
     "State of the service" {
         /// The configuration file, or a file that it names, has an error. Correct the error and reload.
         ConfigurationInvalid = "CONFIGURATION_INVALID", FailedPrecondition, AfterChange;
-        /// Changed keys of the configuration need a restart (`keys`). Restart the process, or restore the keys and reload.
+        /// Changed keys of the configuration need a restart (`keys`). Restart the process, or undo the changes and reload.
         RestartRequired = "RESTART_REQUIRED", FailedPrecondition, AfterChange;
         /// The reload would remove a seamless wallet that has due debits or credits, or open rounds. Reload after these are
         /// settled.
@@ -392,8 +392,8 @@ reasons! {
         Internal = "INTERNAL", Internal, Never;
     }
     "Proposals of other processes" {
-        /// The node's credential may not propose this commit, or the commit does not follow from the log. The message begins
-        /// with one of the reasons below.
+        /// The node's credential may not propose this commit, or the commit disagrees with the log. The message begins with
+        /// one of the reasons below.
         ProposalNotAllowed = "PROPOSAL_NOT_ALLOWED", PermissionDenied, Never;
         /// The pending proposals of the node's credential have reached their limit in bytes (`bytes_max`).
         ProposalBytes = "PROPOSAL_BYTES", ResourceExhausted, After(100);
@@ -427,11 +427,11 @@ reasons! {
         CampaignUnreserved = "CAMPAIGN_UNRESERVED", PermissionDenied, Never;
         /// The reservation is lower than the maximum cost of the granted campaign.
         ReservationTooLow = "RESERVATION_TOO_LOW", PermissionDenied, Never;
-        /// The pool report differs from the sums computed from the log.
+        /// The proposed report for a pool differs from the sums computed from the log.
         ReportDiffers = "REPORT_DIFFERS", PermissionDenied, Never;
-        /// The copy of a rate or switch differs from the original.
+        /// The proposed copy of a rate or switch differs from the original.
         CopyDiffers = "COPY_DIFFERS", PermissionDenied, Never;
-        /// The copy of a pool differs from the original.
+        /// The proposed copy of a pool differs from the original.
         MirrorDiffers = "MIRROR_DIFFERS", PermissionDenied, Never;
     }
 }

@@ -178,7 +178,7 @@ fn me_16_half_secured_is_told_at_once_and_with_the_next_card() {
     rest.double_strip = vec![Card::Joker.into()];
     rest.round_win_minor = 6_270;
     let drawn = outcome(game, &rest, Currency::EUR, false);
-    assert!(drawn.contains("  │  ★  │  20.90 EUR become 41.80 EUR. 20.90 EUR are secured.\n"), "{drawn}");
+    assert!(drawn.contains("  │  ★  │  20.90 EUR becomes 41.80 EUR. 20.90 EUR is secured.\n"), "{drawn}");
     assert!(drawn.contains("│★    │  The card is the joker, the guess was the red heart: right.\n"), "{drawn}");
 }
 
