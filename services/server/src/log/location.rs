@@ -97,8 +97,8 @@ impl LogLocation {
             .collect()
     }
 
-    /// Checks that the log contains all partitions in `writes`, and that a folder contains no others. If the log's
-    /// creation was interrupted, partitions may be missing.
+    /// Checks that the log contains all partitions in `writes`, and that a folder contains no others. Missing
+    /// partitions are accepted if the log's creation was interrupted.
     pub fn check_partitions(&self, partitions: u32, writes: &BTreeSet<u32>) -> Result<(), LogError> {
         let found = self.partitions(partitions)?;
         let fits = match self {
