@@ -67,7 +67,7 @@ impl LogLocation {
         match self {
             Self::Folder { data, segment_bytes } => {
                 let folder = log_folder(data, partition);
-                // Not repaired here, because the ledger first compares the log's end with the index.
+                // The log is repaired later, because the ledger first compares the log's end with the index.
                 let store = SegmentStore::open_unchanged(&folder, partition, options(*segment_bytes));
                 Ok(Box::new(store.map_err(|source| LogError::Folder { folder, source })?))
             }
