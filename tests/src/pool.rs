@@ -31,7 +31,7 @@ pub struct Model {
 #[derive(Default)]
 struct Partition {
     left: BTreeMap<u64, i128>,
-    /// Hits without an award: position, Unix milliseconds, coin value in 1e-6 EUR.
+    /// Jackpot hits without an award: position, Unix milliseconds, coin value in 1e-6 EUR.
     hits: VecDeque<(u64, i64, i128)>,
     pooled_position: u64,
     coins: BTreeMap<(StreamId, u64), CoinValue>,
@@ -98,7 +98,7 @@ impl Model {
 }
 
 /// Checks every award and payment, and that the accounts balance at every position (PL-09). Panics if there are fewer than
-/// `hits` hits, or if a hit has no award.
+/// `hits` hits, or a hit has no award.
 pub fn pool_model(ledgers: &Ledgers, hits: usize) -> Model {
     let mut model = Model::default();
     let (mut steps, mut awarded, mut paid) = (vec![], vec![], BTreeMap::<Hit, Vec<i128>>::new());

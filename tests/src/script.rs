@@ -55,11 +55,11 @@ fn wanted(wish: &str) -> Result<Wanted<'_>, String> {
 ///
 /// - `spin KIND`: a reel window of the kind KIND. `rows N`: a window with N rows. `times N`: a window with multiplier
 ///   N. `features N`: at least N kinds of windows in the step.
-/// - `mark KIND` or `mark KIND=VALUE`: a mark of the kind KIND (with this value) on a cell of the window; `marks N`: a
-///   window with at least N marks.
+/// - `mark KIND` or `mark KIND=VALUE`: a cell mark of the [`MarkKind`] KIND (with this value); `marks N`: a window with
+///   at least N cell marks.
 /// - `win LINE`, `win WAYS`, `win SCATTER`: a line win, ways win or scatter win.
 /// - `left N`: at least N free spins left; `more N`: a free spin that awards N further free spins.
-/// - `needs N`: a pick of N objects; `prize multiple`, `prize free-spins`: a bonus with this prize.
+/// - `needs N`: a pick of N hidden objects; `prize multiple`, `prize free-spins`: a bonus with this prize.
 /// - `card NAME`: the drawn card is NAME.
 /// - `carries KEY=VALUE`: the step sets KEY to VALUE in the player's collection.
 fn figured<'a>(what: &str, figure: &'a str) -> Option<Wanted<'a>> {

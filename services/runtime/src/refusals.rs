@@ -1,4 +1,4 @@
-//! Counts refused calls by reason in `motherlode.refusals`, logs them, and keeps the latest of each operator.
+//! Counts refused calls by reason in `motherlode.refusals`, logs them, and keeps each operator's latest.
 
 use crate::{
     access::Caller,

@@ -21,7 +21,7 @@ impl Config {
         let mut keys = vec![];
         differences("", &self.fixed(), &new.fixed(), &mut keys);
         if self.operators.is_empty() != new.operators.is_empty() {
-            keys.push("operators (the first was added or the last removed)".to_owned());
+            keys.push("operators (the first was added, or the last was removed)".to_owned());
         }
         if keys.is_empty() { Ok(self.changed_keys(new)) } else { Err(NeedsRestart(keys)) }
     }
@@ -107,7 +107,7 @@ mod tests {
             (format!("partitions = 2\n{ONE}"), "partitions"),
             (format!("[limits]\nqueue_length_max = 7\n{ONE}"), "limits.queue_length_max"),
             (format!("[telemetry]\nfilter = 'warn'\nmetrics_seconds = 9\n{ONE}"), "telemetry.metrics_seconds"),
-            (String::new(), "operators (the first was added or the last removed)"),
+            (String::new(), "operators (the first was added, or the last was removed)"),
         ] {
             assert_eq!(check(ONE, &new), format!("{keys} cannot change while the service runs: restart the service"));
         }

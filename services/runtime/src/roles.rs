@@ -17,8 +17,8 @@ impl Roles {
     pub const SUPPORT: Self = Self(4);
     /// Permits reading the operator's data.
     pub const AUDIT: Self = Self(8);
-    /// Permits changing the switches of the operator's players; for the platform, also pools, rates and all other
-    /// switches.
+    /// Permits changing the switches that stop new rounds of the operator's players; for the platform, also pools,
+    /// rates and all other switches.
     pub const ADMIN: Self = Self(16);
     /// Spin process (PL-44): reads the log; proposes rounds, draws, sessions, campaigns and debits.
     pub const NODE_SPIN: Self = Self(32);

@@ -1,5 +1,5 @@
-//! Logs on standard error, spans and metrics for an OpenTelemetry collector, and metrics for Prometheus. The filter of
-//! the log does not affect spans and metrics.
+//! Logs on standard error, spans and metrics for an OpenTelemetry collector, and metrics for Prometheus. The log
+//! filter does not affect spans and metrics.
 
 mod error;
 mod exports;

@@ -49,7 +49,7 @@ async fn watch_one(ledger: &Handle) {
     let mut verification = ledger.verification();
     let failed = verification.wait_for(|verification| verification.failure.is_some()).await;
     let Some(finding) = failed.ok().and_then(|failed| failed.failure.clone()) else { return };
-    // The event is written to the damaged log, because the next start then verifies the whole log.
+    // The event is written to the damaged log, so that the next start verifies the whole log.
     let event = Event::IntegrityFailed { check: Event::CHECK_OF_LOG.to_owned(), finding: finding.clone() };
     let request = InternalRequest::LogDamage { end: ledger.durable() };
     let committed = tokio::time::timeout(EVENT_MAX, ledger.append(proposal(&request, event))).await;

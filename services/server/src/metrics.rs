@@ -369,7 +369,9 @@ impl Metrics {
             ("motherlode.pool.increments.EUR", "Increments of the pool since the last jackpot hit.", |pool| {
                 pool.increments
             }),
-            ("motherlode.pool.reserve.EUR", "Reserve of the pool.", |pool| pool.reserve),
+            ("motherlode.pool.reserve.EUR", "Reserve that pays the pool's later starting amounts.", |pool| {
+                pool.reserve
+            }),
             (
                 "motherlode.pool.contributions.EUR",
                 "Sum of all contributions to the pool, less returned contributions.",

@@ -91,7 +91,7 @@ impl From<ReloadError> for Refusal {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reload {
     pub change: ConfigurationReloaded,
-    /// Position of the event in the home partition.
+    /// Position of the event in partition 0.
     pub position: u64,
 }
 

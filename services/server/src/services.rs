@@ -133,7 +133,7 @@ impl<'a> Services<'a> {
         Ok(self)
     }
 
-    /// `proofs` provides the log's key, from which the keys of links to public pages are derived.
+    /// The keys in links to public round pages are derived from the log's key in `proofs`.
     pub(crate) fn wallet(mut self, proofs: Option<&Proofs>) -> Self {
         let secret = proofs.and_then(Proofs::link_secret);
         self.links =

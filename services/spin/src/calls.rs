@@ -1,7 +1,7 @@
 //! Concurrent calls on a stream or connection.
 //!
 //! A bet or choice is decided as soon as its call begins, without a separate task or timer. Calls that arrive together
-//! are proposed together, and one channel returns all verdicts. After a version conflict or a jackpot hit, or if an
+//! are proposed together, and one channel returns all results. After a version conflict or a jackpot hit, or if an
 //! operator's wallet must be called, a call continues as a separate future.
 
 use crate::{

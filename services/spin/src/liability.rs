@@ -29,7 +29,8 @@ pub(crate) struct Cost {
 }
 
 impl Cost {
-    /// Computes the cost over all rules versions. The first call can take seconds.
+    /// Computes the maximum cost over all rules versions, because campaigns accept every version. The first
+    /// call can take seconds.
     pub(crate) fn new(
         campaign: &Campaign,
         players: usize,

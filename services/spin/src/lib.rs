@@ -1,4 +1,4 @@
-//! Spin service: resolves rounds. The service holds only draw keys and sessions.
+//! Spin service: resolves rounds. Its only state is draw keys and sessions.
 //!
 //! [`bet`] parses a request, [`decide`] resolves it into events, the ledger appends the events, and [`played`] answers
 //! from the commit. After a version conflict a request is decided again on the new state, with the same client seed and

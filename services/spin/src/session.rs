@@ -112,8 +112,8 @@ impl SpinApi {
         Ok(response)
     }
 
-    /// Logs a session's opening, unless the request was cancelled (PL-42). If an earlier session has this request id, the
-    /// commit's request id is derived from the new session.
+    /// Logs a session's opening, unless the request was cancelled (PL-42). If an ended session has this request id,
+    /// which the log accepts only once, the commit's request id is derived from the new session.
     async fn log_opened(
         &self,
         (stream, currency): (&StreamId, Currency),

@@ -1,5 +1,5 @@
 //! Highest and mean cash win of a round (PL-43). Each is the maximum over all progress, such as collections, that a
-//! player can bring into the round, and over all rules versions, because campaigns accept every version.
+//! player can bring into the round.
 
 use motherlode_rounds::{gamble_max_minor, minor_micros};
 use motherlode_slots::{

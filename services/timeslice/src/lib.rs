@@ -13,7 +13,7 @@ pub const SHORT: Duration = Duration::from_micros(100);
 ///
 /// # Errors
 ///
-/// Fails if the thread has a real-time policy, or if a sandbox forbids the call. Linux before 6.12 ignores the request.
+/// Fails if the thread has a real-time policy, or a sandbox forbids the call. Linux before 6.12 ignores the request.
 pub fn request_short() -> io::Result<()> {
     let attributes = libc::sched_attr {
         size: size_of::<libc::sched_attr>() as u32,

@@ -1,4 +1,4 @@
-//! Measures lookups in 12 runs of 12-byte entries, and the time per entry of writing and merging: `cargo bench -p
+//! Measures lookups in 12 runs of 12-byte entries, and the time to write and merge an entry: `cargo bench -p
 //! motherlode-views`.
 #![allow(missing_docs, reason = "criterion's macro makes an undocumented function")]
 

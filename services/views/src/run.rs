@@ -125,7 +125,7 @@ impl Run {
 }
 
 /// Returns the runs to merge. Tries each size level, lowest first: the newest consecutive runs up to this level are
-/// merged if there are more than three per level.
+/// merged if there are on average more than three per level.
 #[must_use]
 pub fn mergeable(runs: &[Run]) -> Option<Range<usize>> {
     // No run before a gap in the positions is merged until the gap is filled.

@@ -1,7 +1,7 @@
 //! Sends due credits of one partition to an operator's wallet, and rolls back debits without a bet.
 //!
-//! Pending transactions are in the books, so a restart loses none. A transaction sent twice takes effect once. Each
-//! player has three lanes: rollbacks, credits and reports of round ends. Calls of a player's lane are sent in order.
+//! Pending transactions are in the log, so a restart loses none. A transaction sent twice takes effect once. Each
+//! player has three lanes (queues): rollbacks, credits and reports of round ends. Calls in a lane are sent in order.
 //! Lanes are served concurrently, so an unanswered report delays no credit.
 
 use crate::{
@@ -144,8 +144,8 @@ impl WalletOutbox {
         }
     }
 
-    /// Returns the lanes to serve next, except lanes in `at_work` and paused lanes. Reports of round ends use at most
-    /// half of the call slots.
+    /// Returns the players' lanes to serve next, except lanes in `at_work` and paused lanes. Reports of round ends use
+    /// at most half of the call slots.
     fn next(&mut self, at_work: &BTreeSet<Sender>) -> Vec<Sender> {
         let settings = self.wallet.settings();
         let room = settings.credits_max.saturating_sub(at_work.len());

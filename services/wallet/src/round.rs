@@ -119,8 +119,8 @@ impl<'a> Cause<'a> {
         }
     }
 
-    /// Returns the part of a voided round's win that the player keeps; `None` except in logs of old versions, which had
-    /// no reversals.
+    /// In logs of old versions, which had no reversals, returns the part of a voided round's win that the player keeps;
+    /// otherwise, `None`.
     fn win_kept(&self, ledger: &Handle, logged: &Logged, number: u64) -> Result<Option<Minor>, FetchError> {
         let Some(void) = &self.void else { return Ok(None) };
         let win = match void.settled {

@@ -137,8 +137,8 @@ async fn bw_23_the_double_is_not_offered_in_a_series() {
     server.stop().await.unwrap();
 }
 
-/// While an answer is unread, the service must play no further spin. The test uses no connection, because a connection
-/// would read ahead.
+/// While an answer is unread, the service must play no further spin. The test calls the API directly, because a
+/// connection would read ahead.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_07_a_series_stops_at_once_when_its_reader_goes() {
     let data = tempfile::tempdir().unwrap();

@@ -82,7 +82,8 @@ impl Protected {
         let _certificates = Certificates::make(folder.path());
         let path = |name: &str| folder.path().join(name).display().to_string();
         let accounts = Accounts::new();
-        // The server's own timeouts of 2 and 3 seconds end connections of a machine that is busy with other tests.
+        // The server's own timeouts of 2 and 3 seconds would end connections of a machine that is busy with other
+        // tests.
         let more = format!(
             "tls {{ cert_file: {:?}, key_file: {:?}, timeout: 60 }}\nauthorization {{ timeout: 60 }}\n{}",
             path("service.pem"),

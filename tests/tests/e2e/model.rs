@@ -73,10 +73,10 @@ impl Model {
         let coins = i128::from(stake.lines * stake.coins_per_line) * if stake.buy_feature { 70 } else { 1 };
         let micros = i64::try_from(stake.coin_value.parse::<CoinValue>().unwrap().0).unwrap();
         let bet = i64::try_from(coins * i128::from(micros) / 10_000).unwrap();
-        // 0.5 % of the bet, in 1e-9 EUR.
         let rate = if key.1 == "SEK" { self.krona } else { 10_000 };
         let free = !request.campaign_id.is_empty();
         let pays = game.name() == POOL && !self.suspended && !free && key.1 != PLAY;
+        // 0.5 % of the bet, in 1e-9 EUR.
         let contributed = if pays { i128::from(bet) * rate * 5 } else { 0 };
         self.pool += contributed;
         let shelf = match game.name() {

@@ -25,7 +25,7 @@ async fn checkpoint(proofs: &mut Proofs, key: &VerifierKey) -> (Checkpoint, Stri
 
 async fn continues(proofs: &mut Proofs, kept: &Checkpoint, key: &VerifierKey) -> Checkpoint {
     let request = GetConsistencyRequest { partition: 0, old_size: kept.size };
-    // After a takeover, the new writer must first sign a checkpoint with at least `old_size` records.
+    // After a takeover, the request fails until the new writer signs a checkpoint with at least `old_size` records.
     let signed = async {
         loop {
             match proofs.get_consistency(request).await {

@@ -178,8 +178,8 @@ impl Racer {
 
 fn refused(status: &Status) -> Ended {
     match &*reason(status) {
-        // The test retries the bet in three cases: a second spin process plays the round, the player's state changes during
-        // each attempt, or a draw with a lost key was sealed again.
+        // The test retries the bet if a second spin process plays the round, the player's state changes during each
+        // attempt, or a draw with a lost key was sealed again.
         "ROUND_IN_PROGRESS" | "SEAL_CHANGED" => Ended::Unknown,
         "ALREADY_SETTLED" | "ROUND_VOIDED" => Ended::Over,
         why => {

@@ -91,7 +91,7 @@ async fn pl_30_a_log_that_stays_shorter_than_its_replica_stops_it() {
     let why = stopped(&hasty).await;
     assert!(why.contains("the log is shorter than the replica"), "{why}");
     second.stop().await.unwrap();
-    // While a slow writer has fewer records than a replica, a replica with a long timeout continues to wait.
+    // While the log is shorter than the replica, a replica with a long timeout continues to wait.
     assert!(!matches!(*patient.ledger().standing().borrow(), Standing::Failed(_)));
     let first = ledger(&mut config).await;
     assert!(play(&mut client, "r2", &account).await > last);

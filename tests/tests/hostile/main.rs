@@ -34,7 +34,7 @@ use tokio::runtime::Runtime;
 const PROGRAM: &str = env!("CARGO_BIN_EXE_motherlode-under-test");
 const ALL: &str = r#"["play", "wallet", "support", "audit", "admin"]"#;
 
-/// Maximum ratio of the honest operator's p99 latency during an attack to its p99 latency before the attack.
+/// Maximum ratio of the honest operator's p99 latencies during and before an attack.
 const SLOWER_MAX: u32 = 3;
 /// Rate limit and burst of each operator.
 const CALLS_A_SECOND: u32 = 200;

@@ -26,7 +26,7 @@ impl CallMetrics {
             let meter = global::meter("motherlode");
             let duration = meter.f64_histogram("rpc.server.call.duration").with_unit("s");
             let described = duration.with_description("Time from a call's arrival to its answer.");
-            // OpenTelemetry's default boundaries begin at 5 ms, but most calls are shorter.
+            // OpenTelemetry's default buckets begin at 5 ms, but most calls are shorter.
             let boundaries =
                 [2.5e-4, 5e-4, 1e-3, 2.5e-3, 5e-3, 1e-2, 2.5e-2, 5e-2, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
             described.with_boundaries(boundaries.to_vec()).build()

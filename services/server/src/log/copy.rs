@@ -248,7 +248,7 @@ impl Copying {
     }
 }
 
-/// Returns the position of the commit in partition 0 that the record copies; 0 if it copies none or is malformed (the
+/// Returns the position in partition 0 of the commit that the record copies; 0 if it copies none or is malformed (the
 /// audit reports malformed records).
 #[must_use]
 pub fn home_position(record: &Record) -> Position {

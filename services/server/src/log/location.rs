@@ -67,7 +67,7 @@ impl LogLocation {
         match self {
             Self::Folder { data, segment_bytes } => {
                 let folder = log_folder(data, partition);
-                // Not repaired here, because the ledger first compares the log's end with the index.
+                // The log is repaired later, because the ledger first compares the log's end with the index.
                 let store = SegmentStore::open_unchanged(&folder, partition, options(*segment_bytes));
                 Ok(Box::new(store.map_err(|source| LogError::Folder { folder, source })?))
             }
@@ -97,8 +97,8 @@ impl LogLocation {
             .collect()
     }
 
-    /// Checks that the log contains all partitions in `writes`, and that a folder contains no others. If the log's
-    /// creation was interrupted, partitions may be missing.
+    /// Checks that the log contains all partitions in `writes`, and that a folder contains no others. Missing
+    /// partitions are accepted if the log's creation was interrupted.
     pub fn check_partitions(&self, partitions: u32, writes: &BTreeSet<u32>) -> Result<(), LogError> {
         let found = self.partitions(partitions)?;
         let fits = match self {

@@ -38,7 +38,7 @@ impl Pruner {
         Ok(Self { config, options, replica, stores: vec![] })
     }
 
-    /// Reads each stream only up to the end that it has when called, because the log may grow continuously.
+    /// Reads each stream only up to its current end, because the log may grow continuously.
     pub fn catch_up(&mut self) -> Result<(), PruneError> {
         for partition in &mut self.replica.partitions {
             partition.find_last().map_err(CatchUpError::from)?;

@@ -124,7 +124,7 @@ impl Kit {
         let (first, second) = tokio::join!(self.ask(one), self.ask(other));
         for (call, (seen, _)) in [(one, first), (other, second)] {
             self.note(format!(
-                "{}: {}, sent at the same time as the call in the line above or below",
+                "{}, sent at the same time as the call in the line above or below: {}",
                 described(call),
                 answered(&seen)
             ));

@@ -36,7 +36,7 @@ use tonic_types::StatusExt;
 
 const ROLES: [&str; 6] = ["play", "wallet", "support", "audit", "admin", "node"];
 
-/// Callers with the token of `third`, each with the operator named in the request. The token may also be used for
+/// Callers with the token of `third`, and the operator that each names in requests. The token may also be used for
 /// `other`, but not for `acme`.
 const SERVES: [(&str, &str); 2] = [("third for other", "other"), ("third for acme", "acme")];
 
