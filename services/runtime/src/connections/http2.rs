@@ -136,7 +136,9 @@ where
         let Coming { mut head, read, stream, respond, under_way } = call;
         head.extensions.insert(Arc::clone(&self.peer));
         let request = Request::from_parts(head, Arriving::after(read, stream));
-        tokio::spawn(in_turn(answer(self.service.clone(), request, respond, under_way), Arc::clone(&self.connection)));
+        let answered = answer(self.service.clone(), request, respond, under_way);
+        // Boxed, because `spawn` would copy the large future several times.
+        tokio::spawn(Box::pin(in_turn(answered, Arc::clone(&self.connection))));
     }
 
     fn begin_coming(&mut self, context: &mut Context<'_>) {
