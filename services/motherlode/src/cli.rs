@@ -39,9 +39,9 @@ enum Command {
     Follow(Long<follow::Args>),
     /// List open rounds, or close one.
     Rounds(rounds::Args),
-    /// Print a game's exact mathematics: return by component, volatility, paytable and features.
+    /// Print a game's exact figures: return by component, volatility, paytable and features.
     Par(par::Args),
-    /// Play many rounds without a service, and compare the results with the exact mathematics.
+    /// Play many rounds without a service, and compare the results with the exact figures.
     Simulate(Long<simulate::Args>),
     /// Play many concurrent rounds on a running service, measure latencies, and check its books.
     Loadtest(loadtest::Args),

@@ -39,8 +39,8 @@ impl SpinApi {
         move || sessions.lock().len()
     }
 
-    /// The answer to a jackpot hit waits for the award, at most `award_wait_max`. At `stop`, streams answer the calls in
-    /// progress and end.
+    /// The answer to a round with a jackpot hit waits for the award, at most `award_wait_max`. At `stop`, streams
+    /// answer the calls in progress and end.
     #[must_use]
     pub fn new(ledgers: impl Into<Ledgers>, dealer: Dealer, award_wait_max: Duration, stop: Stop) -> Self {
         let ledgers = ledgers.into();
