@@ -73,7 +73,8 @@ pub struct GenerationBegun {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum StartEvidence {
     EmptyLog,
-    /// The end of the log matches a page in memory-backed storage, which the writer updates before it answers a call.
+    /// The log contains the record named in a page in memory-backed storage, which the writer updates before it
+    /// answers a call.
     MemoryPage,
     /// The end of the log matches a mark on another volume, which the writer saves when it stops normally.
     StopMark,

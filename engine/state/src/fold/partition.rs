@@ -23,7 +23,7 @@ impl<'s> Transition<'s, '_> {
         let pool = self.pool(name)?;
         if cycle != if voids.is_empty() { 0 } else { pool.cycle } {
             return Err(Refused::BadReport {
-                reason: "the report's cycle must be the pool's current cycle if it states voids, otherwise 0"
+                reason: "the report's cycle must be the pool's current cycle if the report states voids, else 0"
                     .to_owned(),
             });
         }
@@ -38,7 +38,7 @@ impl<'s> Transition<'s, '_> {
         if let StretchEnd::Standing { open_rounds, mirrored } = *end {
             if !(reported.mirrored..position).contains(&mirrored) {
                 return Err(Refused::BadReport {
-                    reason: "the report's mirrored position must be below this commit's, and must not decrease"
+                    reason: "the report's mirrored position must be below the commit's position, and must not decrease"
                         .to_owned(),
                 });
             }
