@@ -190,7 +190,7 @@ fn check_report(report: &PartitionReported) -> Result<(), Refused> {
     };
     let reason = match end {
         _ if !voids.iter().all(is_sum) || (to == 0 && !voids.is_empty()) => {
-            "the report's sums of voided contributions must not be negative, and must each cover at least one void"
+            "each entry for voids in the report must count at least one void and have no negative sum"
         }
         _ if contributions < Nano::ZERO => "the report's contributions are negative",
         StretchEnd::Standing { open_rounds, mirrored }

@@ -91,8 +91,8 @@ impl Share {
         (books.pools, books.unpaid, books.rates, books.system) = (pools, unpaid, rates, system);
     }
 
-    /// Applies a commit of a non-player stream to the common state, but does not update pool amounts. `is_kept` returns
-    /// whether a player's unpaid awards belong to this share.
+    /// Applies a commit of a non-player stream to the common state, but not to pool amounts. `is_kept` returns whether
+    /// a player's unpaid awards belong to this share.
     pub fn take_over(&mut self, commit: &Commit, is_kept: impl Fn(&StreamId) -> bool) -> Result<(), Refused> {
         let Self(books) = self;
         let StreamId::Pool(name) = &commit.stream else {
