@@ -14,7 +14,7 @@ pub struct Note {
 pub enum NoteError {
     #[error("the note is not signed by this key")]
     Unsigned,
-    #[error("a signature of this key is invalid")]
+    #[error("a signature that names this key is invalid")]
     False,
     #[error(transparent)]
     Malformed(#[from] Malformed),

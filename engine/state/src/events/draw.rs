@@ -73,7 +73,7 @@ pub struct GenerationBegun {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum StartEvidence {
     EmptyLog,
-    /// The end of the log matches a page in memory-backed storage, which the writer updates before it answers a call.
+    /// The log contains the record named by a page in memory-backed storage, which is written before each answer.
     MemoryPage,
     /// The end of the log matches the end that the writer saved on another volume at a normal stop.
     StopMark,

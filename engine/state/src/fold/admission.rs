@@ -38,7 +38,7 @@ impl Stage {
 }
 
 impl Commit {
-    /// Refuses an unapproved void by the actor [`ANYONE`]; the writer calls this if operators are configured (PL-38).
+    /// If operators are configured, the writer calls this to refuse unapproved voids by the actor [`ANYONE`] (PL-38).
     pub fn admit_actors(&self) -> Result<(), Refused> {
         let mut approved = false;
         for event in &self.events {

@@ -23,7 +23,7 @@ impl<'s> Transition<'s, '_> {
         let pool = self.pool(name)?;
         if cycle != if voids.is_empty() { 0 } else { pool.cycle } {
             return Err(Refused::BadReport {
-                reason: "the report's cycle must be the pool's current cycle if it states voids, otherwise 0"
+                reason: "the report's cycle must be the pool's current cycle if the report states voids, else 0"
                     .to_owned(),
             });
         }
@@ -38,7 +38,7 @@ impl<'s> Transition<'s, '_> {
         if let StretchEnd::Standing { open_rounds, mirrored } = *end {
             if !(reported.mirrored..position).contains(&mirrored) {
                 return Err(Refused::BadReport {
-                    reason: "the report's mirrored position must be below this commit's, and must not decrease"
+                    reason: "the report's mirrored position must be below the commit's position, and must not decrease"
                         .to_owned(),
                 });
             }
@@ -190,7 +190,7 @@ fn check_report(report: &PartitionReported) -> Result<(), Refused> {
     };
     let reason = match end {
         _ if !voids.iter().all(is_sum) || (to == 0 && !voids.is_empty()) => {
-            "the report's sums of voided contributions must not be negative, and must each cover at least one void"
+            "each entry for voids in the report must count at least one void and have no negative sum"
         }
         _ if contributions < Nano::ZERO => "the report's contributions are negative",
         StretchEnd::Standing { open_rounds, mirrored }

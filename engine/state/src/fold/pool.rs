@@ -43,7 +43,8 @@ impl<'s> Transition<'s, '_> {
         if to > end {
             return Err(Refused::NotDurable { to, end });
         }
-        // Another partition's report is added as a whole; its parts could otherwise fall into different pool cycles.
+        // Another partition's report is added as a whole, because its parts could otherwise fall into different pool
+        // cycles.
         let whole =
             partition == home || view.durable_pending(name).is_some_and(|pending| pending.ends_at(partition, to));
         if !whole {

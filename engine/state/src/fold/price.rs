@@ -1,4 +1,5 @@
-//! Pool arithmetic in exact integers. With amounts above 10^9 EUR, a calculation can fail, but its result is never wrong.
+//! Pool arithmetic in exact integers. With amounts above 10^9 EUR, a calculation can fail, but never returns a wrong
+//! result.
 
 use crate::events::{Award, CollisionShare, Hit, TakeBack};
 use crate::state::PoolState;
@@ -14,7 +15,6 @@ pub fn figure(pool: &PoolState, coin: CoinValue) -> Result<Nano, MoneyError> {
         .ok_or(MoneyError::OutOfRange)
 }
 
-/// Returns whether both times are in the same refresh interval (BW-17).
 fn same_refresh(earlier_ms: i64, later_ms: i64, refresh_ms: u32) -> bool {
     let interval = i64::from(refresh_ms).max(1);
     earlier_ms.div_euclid(interval) == later_ms.div_euclid(interval)

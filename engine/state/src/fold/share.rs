@@ -15,8 +15,8 @@ use crate::values::{End, Nano, PerCurrency, RecordHash, StreamId};
 ///
 /// The main [`Books`] fold all streams except players' streams. For each commit of a player, in log order, the main
 /// books apply the [`Left`] that the player's share returned; at the end they apply the [`Totals`] of all shares.
-/// [`Share::follow`] copies pools, unpaid awards, rates and system to a share. The result is the same as that of
-/// applying each commit with [`Books::apply_recorded`].
+/// [`Share::follow`] copies pools, unpaid awards, rates and the system state to a share. The result is the same as that
+/// of applying each commit with [`Books::apply_recorded`].
 #[derive(Debug, Default)]
 pub struct Share(Books);
 
@@ -91,8 +91,8 @@ impl Share {
         (books.pools, books.unpaid, books.rates, books.system) = (pools, unpaid, rates, system);
     }
 
-    /// Applies a commit of a non-player stream to the common state, except to pool amounts. `is_kept` returns whether a
-    /// player's unpaid awards belong to this share.
+    /// Applies a commit of a non-player stream to the common state, but not to pool amounts. `is_kept` returns whether
+    /// a player's unpaid awards belong to this share.
     pub fn take_over(&mut self, commit: &Commit, is_kept: impl Fn(&StreamId) -> bool) -> Result<(), Refused> {
         let Self(books) = self;
         let StreamId::Pool(name) = &commit.stream else {

@@ -88,7 +88,7 @@ impl Stage {
         self.apply_to(subject, books, commit, recalled, record)
     }
 
-    /// Same as [`Stage::apply_recorded`], with a copy of the stream's state that [`Stage::copy`] has just made.
+    /// Same as [`Stage::apply_recorded`], but takes the copy of the stream's state that [`Stage::copy`] just made.
     pub fn apply_to(
         &mut self,
         Subject(mut delta): Subject,

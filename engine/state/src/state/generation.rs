@@ -1,5 +1,5 @@
-//! A generation of draws begins when a writer starts and logs a random salt (PL-40). So two writers that continue a log
-//! from the same position deal different values.
+//! A generation of draws begins when a writer starts and logs a random salt (PL-40), so two writers that continue a log
+//! from the same position draw different values.
 
 use std::collections::BTreeSet;
 

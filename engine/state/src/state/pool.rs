@@ -37,7 +37,7 @@ pub struct PoolState {
     /// Minute of the earliest bets whose contributions an incident can still return.
     pub(crate) returns_from: i64,
     pub(crate) reports: BTreeMap<u32, Reported>,
-    /// Position up to which this mirror copies partition 0; 0 in partition 0 itself.
+    /// Position in partition 0 that this copy of the pool reflects; 0 in partition 0 itself.
     pub(crate) home_position: u64,
 }
 

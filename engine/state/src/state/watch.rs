@@ -1,6 +1,6 @@
 //! Snapshots of the books, taken while commits continue.
 //!
-//! [`Books::freeze`] begins a snapshot, and the players' earlier states are kept until [`Books::thaw`].
+//! [`Books::freeze`] begins a snapshot, for which the players' earlier states are kept until [`Books::thaw`].
 //! [`Books::evict`] removes unchanged players from memory. Before a commit on an evicted player's stream,
 //! [`Books::load`] must load the player; otherwise the player would count as new.
 

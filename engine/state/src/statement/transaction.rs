@@ -67,7 +67,7 @@ impl Bet {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the bet of round {round} is missing")]
+#[error("the statement lacks the bet of round {round}")]
 pub struct UnknownBet {
     pub round: u64,
 }
