@@ -189,14 +189,14 @@ fn check_report(report: &PartitionReported) -> Result<(), Refused> {
         voids.voids > 0 && [voids.in_stretch, voids.in_cycle, voids.earlier].iter().all(|part| *part >= Nano::ZERO)
     };
     let reason = match end {
-        _ if !voids.iter().all(is_sum) || (to == 0 && !voids.is_empty()) => {
+        _ if !voids.iter().all(is_sum) => {
             "each entry for voids in the report must count at least one void and have no negative sum"
         }
         _ if contributions < Nano::ZERO => "the report's contributions are negative",
         StretchEnd::Standing { open_rounds, mirrored }
-            if to == 0 && (contributions, *open_rounds, *mirrored) != (Nano::ZERO, 0, 0) =>
+            if to == 0 && !(voids.is_empty() && (contributions, *open_rounds, *mirrored) == (Nano::ZERO, 0, 0)) =>
         {
-            "a partition's first report on a pool must not state contributions, open rounds or a mirrored position"
+            "a partition's first report on a pool must not state contributions, voids, open rounds or a mirrored position"
         }
         StretchEnd::Standing { .. } => return Ok(()),
         StretchEnd::Decision(decision) if to == 0 || (decision.partition(), decision.position()) != (partition, to) => {

@@ -380,8 +380,6 @@ reasons! {
         BaseMismatch = "BASE_MISMATCH", FailedPrecondition, Never;
         /// A commit of the log could not be read.
         LogUnreadable = "LOG_UNREADABLE", DataLoss, Never;
-        /// The index does not yet include the log up to the answer's position.
-        IndexBehind = "INDEX_BEHIND", Unavailable, After(1_000);
         /// The index could not be read.
         IndexUnreadable = "INDEX_UNREADABLE", Unavailable, After(1_000);
         /// This binary lacks the rules version of the round. Use a binary that has this version.
