@@ -37,7 +37,7 @@ impl Draw {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DrawSealed {
-    /// Number of the player's draw, counted from 1. A draw that replaces an unused draw gets the next number.
+    /// A draw that replaces an unused draw gets the next number.
     pub number: u64,
     pub epoch: Epoch,
     pub generation: u64,
@@ -56,7 +56,7 @@ pub enum SealReason {
     SealsEnded,
 }
 
-/// Start of the process that writes the log. It begins a draw generation: from then on, seals depend on a new salt.
+/// Start of the process that writes the log. From then on, seals depend on a new salt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GenerationBegun {
     pub number: u64,
@@ -65,12 +65,11 @@ pub struct GenerationBegun {
     pub evidence: StartEvidence,
     /// Position of the last commit whose loss was accepted at this start; 0 if no loss was accepted.
     pub lost_to: u64,
-    /// Names of the draw keys that are new in this generation.
     pub keys_added: Vec<Epoch>,
     pub keys_lost: Vec<Epoch>,
 }
 
-/// Evidence that the log is complete, found when the writer starts.
+/// Evidence at the writer's start that the log is complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum StartEvidence {
     EmptyLog,
@@ -81,7 +80,6 @@ pub enum StartEvidence {
     /// The process followed the previous writer's log until it became the writer.
     Followed,
     Missing,
-    /// An administrator accepted the loss of the log's last commits. Seals that look unused may have been used in these
-    /// commits, so they are revoked.
+    /// An administrator accepted a loss of commits. They may have used seals that look unused, so these are revoked.
     Restored,
 }

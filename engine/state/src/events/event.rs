@@ -235,7 +235,6 @@ pub enum Event {
     /// Pool's stream: a voided round's contribution was removed from the pool (BW-19).
     ContributionTakenBack {
         partition: u32,
-        /// Log position of the void.
         position: u64,
         /// Removed contribution in EUR, the sum of the next three fields.
         amount: Nano,
@@ -328,7 +327,7 @@ pub enum Event {
     BaseConfirmed(Box<BaseConfirmed>),
     /// System stream: first event after a restore to an earlier position (PL-37).
     LogRestored(Box<LogRestored>),
-    /// System stream: the configuration changed (PL-22, PL-27).
+    /// System stream: the configuration changed without a restart (PL-22, PL-27).
     ConfigurationReloaded(Box<ConfigurationReloaded>),
     /// System stream: the clock jumped (PL-22).
     ClockSkewed {
@@ -370,7 +369,6 @@ pub enum Event {
     },
 }
 
-/// A process applied a changed configuration without a restart.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConfigurationReloaded {
     /// SHA-256 of the previous configuration's canonical form, in hexadecimal.

@@ -36,7 +36,6 @@ pub enum InternalRequest<'a> {
     },
     MirrorPool {
         pool: &'a str,
-        /// Position in the home partition at which the pool was copied.
         home_position: u64,
     },
     CopyHome {
