@@ -50,18 +50,14 @@ impl HighestWin {
         match (self.unlimited, self.collected.is_some()) {
             (true, _) => {
                 "highest win of a round in which no free spins are retriggered; a round with retriggers can win more, \
-                 because their number is unlimited; the chance of winning this amount or more is at most the stated \
-                 chance; the gamble and the jackpot are not included"
+                 because their number is unlimited; the maximum chance stated with this amount also covers higher \
+                 wins; the gamble and the jackpot are not included"
             }
             (false, true) => {
-                "upper bound of a round's win; the chance of winning this amount is at most the stated chance; the \
-                 bound also covers a crystal collection begun at the currency's highest coin value and completed at \
-                 its lowest"
+                "upper bound of a round's win, including crystals collected in earlier rounds at the currency's highest \
+                 coin value"
             }
-            (false, false) => {
-                "upper bound of a round's win; the chance of winning this amount is at most the stated chance; the gamble \
-                 is not included"
-            }
+            (false, false) => "upper bound of a round's win; the gamble is not included",
         }
     }
 

@@ -5,10 +5,9 @@ use crate::contract::par::{Exact, exact, ratio};
 /// Mean returns as multiples of the total bet, excluding jackpots and rounding.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MostExpected {
-    /// Mean return, in the best state, of the spins that pay at the round's own coin value.
+    /// Highest mean return, over all states, of the spins that pay at the round's own coin value.
     pub own: Exact,
-    /// Mean return, in the best state, of the spins that pay at the mean coin value of the current and earlier rounds
-    /// (DM-12).
+    /// Highest mean return, over all states, of the spins that pay at the mean coin value of several rounds (DM-12).
     pub collected: Exact,
     pub collected_windows: Exact,
     /// Number of earlier rounds whose coin values are averaged with the current round's.

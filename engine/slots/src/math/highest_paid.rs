@@ -65,7 +65,7 @@ impl CollectedTop {
 }
 
 impl GambleTop {
-    /// Only the last card can double the win beyond the limit, so each earlier card adds at most half of the limit.
+    /// The gamble ends when the win exceeds the limit, so each card before the last doubles at most half of the limit.
     fn most(&self, minor: &BigInt, bet: &Exact, limit: u64) -> BigInt {
         let doubled = |turns: u8| (BigInt::from(1) << turns) - 1;
         match self {

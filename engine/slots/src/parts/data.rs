@@ -67,10 +67,10 @@ pub struct SymbolData {
     #[serde(default)]
     pub short: Option<String>,
     pub role: SymbolRole,
-    /// Pays for one, two, three and more of the symbol.
+    /// Pays: the n-th number is the pay for n symbols.
     #[serde(default)]
     pub pays: Vec<u64>,
-    /// Free spins for one, two, three and more scatters.
+    /// The n-th number is the number of free spins for n scatters.
     #[serde(default)]
     pub free_spins: Vec<u32>,
 }

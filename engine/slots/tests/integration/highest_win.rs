@@ -44,9 +44,9 @@ fn pl_13_no_simulated_round_wins_more_and_the_chance_is_tiny() {
     }
 }
 
-/// ME-21: in the feature with the highest win, twelve MAJORs of 150 bets on the outer reels are multiplied by three
-/// factors of 5 on the middle reel; then fifteen values of 18 bets are added, and the sum is doubled. A feature with a
-/// GRAND wins less, because its factors are at most 2.
+/// ME-21: in the feature with the highest win, three factors of 5 on the middle reel multiply twelve MAJORs of 150 bets
+/// on the other reels. All 15 symbols then become Bonuses of 18 bets (ME-08), and the full screen doubles the sum
+/// (ME-12). A feature with a GRAND wins less, because ME-07 limits its factors to 2.
 #[test]
 fn me_21_the_highest_feature_of_mystery_elves() {
     let feature = 2 * (12 * 150 * 125 + 15 * 18);

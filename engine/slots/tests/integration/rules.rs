@@ -260,8 +260,8 @@ fn bw_06_a_bonus_awards_money_free_spins_or_the_jackpot() {
     }
     assert_eq!((money.iter().min(), money.iter().max()), (Some(&15), Some(&300)));
     assert_eq!((spins.iter().min(), spins.iter().max()), (Some(&15), Some(&60)));
-    // A quarter of the bonuses award free spins. A bonus wins the jackpot with probability 150 x 0.0003176 = 0.0476, so
-    // 4,000 bonuses win 191 +- 54 jackpots.
+    // A quarter of the bonuses award free spins. With 150 staked coins and a chance of 0.0003176 per coin, 4,000 bonuses
+    // win 191 +- 54 jackpots (four standard deviations).
     assert!((850..1150).contains(&spins.len()), "{}", spins.len());
     assert!((137..245).contains(&jackpots), "{jackpots}");
 }

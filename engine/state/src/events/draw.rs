@@ -37,7 +37,7 @@ impl Draw {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DrawSealed {
-    /// Number of the player's draw, counted from 1. A draw that replaces an unused draw gets the next number.
+    /// A draw that replaces an unused draw gets the next number.
     pub number: u64,
     pub epoch: Epoch,
     pub generation: u64,
@@ -52,11 +52,11 @@ pub enum SealReason {
     /// The key of the previous draw is lost. The audit reports each draw with this reason, because replacing a draw could
     /// hide an outcome that the player had not seen.
     KeyLost,
-    /// The unused seals of earlier draw generations were revoked at a restart (PL-40).
+    /// Unused seals were revoked when the writer started (PL-40).
     SealsEnded,
 }
 
-/// Start of the process that writes the log; it begins a new draw generation (see `Generations`).
+/// Start of the process that writes the log. From then on, seals depend on a new salt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GenerationBegun {
     pub number: u64,
@@ -65,21 +65,21 @@ pub struct GenerationBegun {
     pub evidence: StartEvidence,
     /// Position of the last commit whose loss was accepted at this start; 0 if no loss was accepted.
     pub lost_to: u64,
-    /// Names of the draw keys that are new in this generation.
     pub keys_added: Vec<Epoch>,
     pub keys_lost: Vec<Epoch>,
 }
 
+/// Evidence at the writer's start that the log is complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum StartEvidence {
     EmptyLog,
-    /// The log contains the record named by a page in memory-backed storage, which is written before each answer.
+    /// The log contains the record that the latest writer noted in memory-backed storage as the log's end.
     MemoryPage,
     /// The end of the log matches the end that the writer saved on another volume at a normal stop.
     StopMark,
     /// The process followed the previous writer's log until it became the writer.
     Followed,
     Missing,
-    /// The loss of the log's last commits, which may have used seals, was accepted, so unused seals are revoked.
+    /// An administrator accepted a loss of commits. They may have used seals that look unused, so these are revoked.
     Restored,
 }

@@ -59,7 +59,7 @@ pub enum Event {
         /// Dealt values of the round's draws, in the order of its steps.
         dealt: Vec<Dealt>,
     },
-    /// The draws of a voided round cannot be revealed because their key is lost. This event directly follows the void.
+    /// The draws of the round just voided can never be revealed, because their key is lost.
     DrawsLost {
         round: u64,
     },
@@ -123,7 +123,7 @@ pub enum Event {
     /// End of a session by closing or disconnecting (BW-27). An idle session expires without an event.
     SessionEnded {
         session: SessionName,
-        /// Time in ms during which only this session can continue the game; 0 if the session was closed.
+        /// Time in ms during which the player cannot open another session of the game; 0 if the session was closed.
         hold_ms: u32,
     },
     RealityCheckAcknowledged {
@@ -181,7 +181,7 @@ pub enum Event {
         round: u64,
         skipped: bool,
     },
-    /// The wallet refused a call that wallets must accept. The call is held until an operator releases it.
+    /// The wallet refused a call that wallets must accept. The call is held until RetryWalletCalls releases it.
     WalletCallHeld {
         request_id: SmolStr,
         currency: Currency,
@@ -190,7 +190,7 @@ pub enum Event {
         reason: String,
         code: u32,
     },
-    /// An operator released a held wallet call, so Motherlode retries it.
+    /// RetryWalletCalls released a held wallet call, so Motherlode retries the call.
     WalletCallReleased {
         request_id: SmolStr,
         currency: Currency,
@@ -235,7 +235,6 @@ pub enum Event {
     /// Pool's stream: a voided round's contribution was removed from the pool (BW-19).
     ContributionTakenBack {
         partition: u32,
-        /// Log position of the void.
         position: u64,
         /// Removed contribution in EUR, the sum of the next three fields.
         amount: Nano,
@@ -303,7 +302,7 @@ pub enum Event {
         /// New draw key; `None` in older logs.
         key: Option<Epoch>,
     },
-    /// System stream: a draw generation began (PL-40).
+    /// System stream: the writer started, and seals depend on a new salt (PL-40).
     GenerationBegun(Box<GenerationBegun>),
     /// System stream: new rounds of an operator, game or version were switched off or on (PL-25).
     SwitchSet {
@@ -328,7 +327,7 @@ pub enum Event {
     BaseConfirmed(Box<BaseConfirmed>),
     /// System stream: first event after a restore to an earlier position (PL-37).
     LogRestored(Box<LogRestored>),
-    /// System stream: the configuration changed (PL-22, PL-27).
+    /// System stream: the configuration changed without a restart (PL-22, PL-27).
     ConfigurationReloaded(Box<ConfigurationReloaded>),
     /// System stream: the clock jumped (PL-22).
     ClockSkewed {
@@ -370,7 +369,6 @@ pub enum Event {
     },
 }
 
-/// A process applied a changed configuration without a restart.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConfigurationReloaded {
     /// SHA-256 of the previous configuration's canonical form, in hexadecimal.

@@ -36,7 +36,6 @@ pub enum InternalRequest<'a> {
     },
     MirrorPool {
         pool: &'a str,
-        /// Position in the home partition at which the pool was copied.
         home_position: u64,
     },
     CopyHome {
@@ -119,7 +118,7 @@ pub enum InternalRequest<'a> {
     },
     LogReload {
         now_ms: i64,
-        /// Random number that makes the request id of a reload unique.
+        /// Random, so that the request ids of two configuration reloads differ.
         number: u64,
     },
     /// Request of an operator on a stream that operators share. The internal id contains the operator and the caller's

@@ -19,9 +19,9 @@ pub struct PoolTerms {
 /// Rule for the amount of a second jackpot hit before the jackpot display is refreshed (BW-17).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CollisionShare {
-    /// The second hit wins `seed x coin / base coin`, plus all contributions since the first hit.
+    /// The second of two hits between refreshes wins `seed x coin / base coin`, plus all contributions since the first.
     Full,
-    /// The second hit wins `pool x coin / base coin`, as the first hit does (BW-16).
+    /// Each hit wins `pool x coin / base coin` (BW-16), even if the display is not refreshed between two hits.
     Proportional,
 }
 

@@ -95,28 +95,37 @@ pub enum Refused {
     WrongStep { expected: u32, found: u32 },
     #[error("round {round} cannot be settled, because it has no resolved step")]
     NothingResolved { round: u64 },
-    /// A step must use the player's sealed draw; without one (`number` is 0), it needs a seed.
+    /// `number` is 0 if the player has no sealed draw. The step, as in older logs, must then contain its seed.
     #[error("the step does not use the player's next draw, {number}")]
     DrawMissing { number: u64 },
     #[error("the commit has draw {found}, expected {expected}")]
     WrongDraw { expected: u64, found: u64 },
     #[error("the step names a record as the seal of draw {number}, but that record did not seal the draw")]
     SealedElsewhere { number: u64 },
-    #[error("the stated reason for a seal of draw {number} does not match the player's previous draw")]
+    #[error("draw {number} was sealed for a reason (first draw, lost key or revoked seal) that does not apply")]
     SealUnfounded { number: u64 },
     #[error("a client seed of {bytes} bytes is too long")]
     ClientSeedTooLong { bytes: usize },
-    #[error("draw {number} was sealed in generation {found}, but generation {expected} is current")]
+    #[error(
+        "the seal of draw {number} belongs to draw generation {found}, but {expected} is current: seal the draw again"
+    )]
     SealOfOtherGeneration { number: u64, expected: u64, found: u64 },
-    #[error("the seal of draw {number}, from generation {generation}, was revoked")]
+    #[error("the seal of draw {number}, from draw generation {generation}, was revoked")]
     SealEnded { number: u64, generation: u64 },
     #[error(
-        "the base (state digest) for position {position} does not match the log, or cannot be recorded or confirmed now"
+        "the base (state digest) at position {position} is refused: a new base must match the log and follow the latest \
+         base; a confirmation must match the latest base, which must be unconfirmed"
     )]
     BadBase { position: u64 },
-    #[error("draw generation {number} cannot begin at this position")]
+    #[error(
+        "draw generation {number} cannot begin: it needs the next number and a new salt, and must revoke unused seals if \
+         records may be lost"
+    )]
     BadGeneration { number: u64 },
-    #[error("a restore with number {number} cannot be recorded at this position")]
+    #[error(
+        "restore {number} cannot be recorded: it needs a new number, and must be in the first commit after the restored \
+         position, with a new draw generation"
+    )]
     BadRestore { number: u64 },
     #[error("round {round} ends without revealing its draws")]
     RevealMissing { round: u64 },

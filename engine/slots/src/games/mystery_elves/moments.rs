@@ -1,7 +1,7 @@
 //! Exact mean and variance of a round. This module does not use [`crate::parts::hold_and_win`], so it checks that code
 //! independently.
 //!
-//! Bonus symbols on the outer reels and on the middle reel are counted separately, since only the middle reel can have
+//! Bonus symbols on the middle reel and on the other reels are counted separately, since only the middle reel can have
 //! Multiplying symbols. The feature's win depends only on the symbols `h` held at its end. If `s` is the probability that a
 //! respin adds no symbol, the mean win is `f(h) = s^3 w(h) + (1 + s + s^2) * (sum of p(h -> h') f(h') over all larger h')`.
 
@@ -21,7 +21,7 @@ use crate::parts::windows::Windows;
 pub const OUTER: usize = (REELS - 1) * ROWS;
 pub const MIDDLE: usize = ROWS;
 
-/// Numbers of Bonus symbols on the outer reels and on the middle reel.
+/// Numbers of Bonus symbols on the other reels and on the middle reel.
 pub type BonusCounts = (usize, usize);
 
 pub type ByBonusCounts = [[Exact; MIDDLE + 1]; OUTER + 1];

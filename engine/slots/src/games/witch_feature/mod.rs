@@ -109,7 +109,7 @@ impl Game for WitchFeature {
         highest::win(&self.model, self.means(), stake)
     }
 
-    /// Returns the mean return in the best state, in which the next Potion starts the best feature.
+    /// Returns the highest mean return over all states.
     fn most_expected(&self, _: &Exact) -> MostExpected {
         MostExpected::of_return(Chain::new(&self.model, self.means()).most_expected())
     }
