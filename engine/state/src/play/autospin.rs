@@ -16,7 +16,7 @@ pub enum LossStop {
     Passed(Minor),
     /// The series ends if the loss reaches the limit (WF-19).
     Reached(Minor),
-    /// The series ends before a bet whose loss could exceed the limit (DM-26).
+    /// The series ends before a bet that could raise the series' loss above the limit (DM-26).
     Prevented { limit: Minor, bet: Minor },
 }
 
