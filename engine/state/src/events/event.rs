@@ -354,7 +354,6 @@ pub enum Event {
     },
     /// Part of a voided round's win, to be taken back by the operator's wallet (PL-39).
     ReversalDue {
-        /// Round that this commit voids.
         round: u64,
         /// Win of the round minus the void's `win_taken_back`; above 0.
         amount: Minor,

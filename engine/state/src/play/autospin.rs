@@ -102,7 +102,6 @@ impl Autospin {
         saturated(self.wins)
     }
 
-    /// Returns whether the loss limit prevents the next bet (DM-26).
     #[must_use]
     pub fn prevented(&self) -> bool {
         matches!(self.limits.loss, Some(LossStop::Prevented { .. })) && self.ends_by_loss()
