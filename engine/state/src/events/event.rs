@@ -181,7 +181,7 @@ pub enum Event {
         round: u64,
         skipped: bool,
     },
-    /// The wallet refused a call that wallets must accept. The call is held until an operator releases it.
+    /// The wallet refused a call that wallets must accept. The call is held until `RetryWalletCalls` releases it.
     WalletCallHeld {
         request_id: SmolStr,
         currency: Currency,
