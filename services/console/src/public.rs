@@ -101,7 +101,6 @@ impl Public {
         Self { host, buckets: Mutex::new(buckets), turns: Arc::new(Semaphore::new(AT_ONCE_MAX)) }
     }
 
-    /// Returns whether `host`, with or without a port, is the public host name.
     pub(crate) fn has_host(&self, host: &str) -> bool {
         let name = host.rsplit_once(':').filter(|(_, port)| port.bytes().all(|byte| byte.is_ascii_digit()));
         name.map_or(host, |(name, _)| name).eq_ignore_ascii_case(&self.host)

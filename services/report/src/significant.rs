@@ -353,7 +353,6 @@ fn of_start(begun: &GenerationBegun) -> Option<Content> {
     }
 }
 
-/// Returns the proposer and the approver if the event needed approval (PL-27).
 fn approval(logged: &Logged, number: u32) -> Option<(&str, &str)> {
     let before = usize::try_from(number).ok()?.checked_sub(2)?;
     match logged.commit.events.get(before)? {

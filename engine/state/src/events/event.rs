@@ -181,7 +181,7 @@ pub enum Event {
         round: u64,
         skipped: bool,
     },
-    /// The wallet refused a call that wallets must accept. The call is held until RetryWalletCalls releases it.
+    /// The wallet refused a call that wallets must accept. The call is held until `RetryWalletCalls` releases it.
     WalletCallHeld {
         request_id: SmolStr,
         currency: Currency,
@@ -353,7 +353,6 @@ pub enum Event {
     },
     /// Part of a voided round's win, to be taken back by the operator's wallet (PL-39).
     ReversalDue {
-        /// Round that this commit voids.
         round: u64,
         /// Win of the round minus the void's `win_taken_back`; above 0.
         amount: Minor,

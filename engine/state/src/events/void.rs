@@ -44,7 +44,7 @@ pub struct Reversal {
     pub partition: u32,
     pub position: u64,
     pub operator: SmolStr,
-    /// Returned award in EUR.
+    /// Award that the void returns to the pool, in EUR.
     pub amount: Nano,
     /// Part of `amount` that returns to the house; the pool's reserve receives the remainder.
     pub to_house: Nano,
@@ -60,11 +60,11 @@ pub struct ReportedVoids {
     /// Time of the bets in whole minutes since the Unix epoch.
     pub minute: i64,
     pub voids: u64,
-    /// Contributions, in EUR, of bets in the range of positions that the report covers.
+    /// Contributions, in EUR, of voided bets placed in the range of positions that the report covers.
     pub in_stretch: Nano,
-    /// Contributions, in EUR, of bets before the reported range, but in the current pool cycle.
+    /// Contributions, in EUR, of voided bets placed before this range, but in the current pool cycle.
     pub in_cycle: Nano,
-    /// Contributions, in EUR, of bets in earlier pool cycles.
+    /// Contributions, in EUR, of voided bets placed in earlier pool cycles.
     pub earlier: Nano,
 }
 

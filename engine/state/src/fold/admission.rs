@@ -170,7 +170,7 @@ impl Admission<'_> {
 
 fn check_rate(currency: Currency, rate: FxRate) -> Result<(), Refused> {
     let (numerator, denominator) = rate.fraction();
-    // The product cannot overflow: it is below (10^18 * 10^9 + 10^12) * 10^13.
+    // No product overflows: a rate's numerator is below 10^18, and its denominator at most 10^12.
     let worth = numerator * currency.nanos_per_minor();
     let (least, most) = MINOR_WORTH;
     let is_within = least * denominator <= worth && worth <= most * denominator;

@@ -31,8 +31,8 @@ impl<'s> View<'s> {
 }
 
 impl<'s> Transition<'s, '_> {
-    /// Adds the contributions of reported voids to the sums that incidents can return. Bets older than `RETURN_MINUTES`
-    /// are ignored.
+    /// Adds the contributions of voided bets to the sums that incidents can pay back to operators. Bets older than
+    /// `RETURN_MINUTES` are ignored.
     pub fn sum_voids(&mut self, name: &str, partition: u32, (from, to): (u64, u64)) -> Result<(), Refused> {
         let (view, now) = (self.view, Incident::minute_of(self.commit.time_ms));
         let pool = self.pool(name)?;

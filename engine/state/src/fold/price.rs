@@ -5,7 +5,8 @@ use crate::events::{Award, CollisionShare, Hit, TakeBack};
 use crate::state::PoolState;
 use crate::values::{CoinValue, Minor, MoneyError, Nano};
 
-/// Returns the displayed jackpot (BW-13) in the player's currency: `pool x coin / base coin`, rounded down to 1e-9.
+/// Returns the displayed jackpot (BW-13), the same number in all currencies: `pool x coin / base coin`, rounded down to
+/// 1e-9.
 pub fn figure(pool: &PoolState, coin: CoinValue) -> Result<Nano, MoneyError> {
     pool.base()
         .0
@@ -24,8 +25,9 @@ fn same_refresh(earlier_ms: i64, later_ms: i64, refresh_ms: u32) -> bool {
 /// all earlier awards.
 ///
 /// The award is `weighted x coin / base coin + whole`. For a first jackpot hit, `weighted` is seed plus increments,
-/// and `whole` is zero. For a second hit in the same refresh interval under [`CollisionShare::Full`], `weighted` is the
-/// seed, and `whole` is all increments. The award is rounded down to the player's minor unit; the reserve gets the rest.
+/// and `whole` is zero. With [`CollisionShare::Full`], a second hit before the next refresh of the displayed jackpot is
+/// paid differently: `weighted` is the seed, and `whole` is the increments since the previous hit. The award is rounded
+/// down to the player's minor unit; the reserve gets the rest.
 pub fn price(pool: &PoolState, hit: &Hit) -> Result<Award, MoneyError> {
     let terms = &pool.terms;
     let within = pool.last_hit_ms.is_some_and(|last_ms| same_refresh(last_ms, hit.time_ms, terms.refresh_ms));

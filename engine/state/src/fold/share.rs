@@ -118,10 +118,13 @@ impl Share {
         let kept = books.unpaid.iter().filter(|(_, award)| is_kept(&award.stream));
         let terms = |pool: &PoolState| (pool.name.clone(), pool.terms.clone(), pool.status.clone());
         [
-            ("the rates", books.rates == shared.rates),
-            ("the state of the system stream", books.system == shared.system),
-            ("the pools' terms or statuses", books.pools.values().map(terms).eq(shared.pools.values().map(terms))),
-            ("the unpaid awards", kept.eq(awards)),
+            ("the rates differ", books.rates == shared.rates),
+            ("the state of the system stream differs", books.system == shared.system),
+            (
+                "the pools' terms or statuses differ",
+                books.pools.values().map(terms).eq(shared.pools.values().map(terms)),
+            ),
+            ("the unpaid awards differ", kept.eq(awards)),
         ]
         .into_iter()
         .find_map(|(what, is_same)| (!is_same).then_some(what))

@@ -13,7 +13,8 @@ pub(super) struct Transition<'s, 'd> {
     pub delta: &'d mut Delta,
     pub postings: Vec<Posting<'s>>,
     pub stepped: Option<u64>,
-    /// Whether a jackpot hit, void or report was already applied in this commit; a commit can contain only one.
+    /// Whether a jackpot hit, void or report was already applied in this commit. A commit contains at most one event of
+    /// these three kinds.
     pub decided: bool,
     /// Amount of a confirmed debit, not yet spent on a round (PL-31).
     pub debited: Option<(Currency, Minor)>,

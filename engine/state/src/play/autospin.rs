@@ -16,7 +16,7 @@ pub enum LossStop {
     Passed(Minor),
     /// The series ends if the loss reaches the limit (WF-19).
     Reached(Minor),
-    /// The series ends before a bet whose loss could exceed the limit (DM-26).
+    /// The series ends before a bet that could raise the series' loss above the limit (DM-26).
     Prevented { limit: Minor, bet: Minor },
 }
 
@@ -102,7 +102,6 @@ impl Autospin {
         saturated(self.wins)
     }
 
-    /// Returns whether the loss limit prevents the next bet (DM-26).
     #[must_use]
     pub fn prevented(&self) -> bool {
         matches!(self.limits.loss, Some(LossStop::Prevented { .. })) && self.ends_by_loss()

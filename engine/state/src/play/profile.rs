@@ -23,7 +23,7 @@ pub struct Profile {
     /// Idle limit of a session (BW-26).
     pub idle_ms_max: Option<NonZeroU32>,
     pub reality_check_ms: Option<NonZeroU32>,
-    /// Maximum time played per day in ms; afterwards, bets are refused.
+    /// Maximum length of a session, and time played per day, in ms; afterwards, bets are refused.
     pub session_ms_max: Option<NonZeroU32>,
     /// Maximum loss per day in whole EUR.
     pub loss_eur_max: Option<NonZeroU32>,

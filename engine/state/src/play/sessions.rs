@@ -19,7 +19,7 @@ pub struct SessionLimits {
     pub idle_ms_max: i64,
     /// Time in ms after a disconnection during which the player cannot open another session of the game (BW-27).
     pub hold_ms: i64,
-    /// Maximum number of live sessions, plus disconnected sessions whose game is still reserved.
+    /// Maximum sum of live sessions and disconnected sessions whose game is still reserved.
     pub count_max: usize,
 }
 
@@ -60,7 +60,7 @@ pub enum SessionRefused {
     RealityCheckDue,
     #[error("the session's time limit is reached: the session accepts no more bets")]
     TimeUp,
-    #[error("there are too many open sessions")]
+    #[error("the process cannot open more sessions for this operator; close a session, or retry later")]
     Full,
 }
 

@@ -10,7 +10,7 @@ use crate::values::{Epoch, Salt};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Generation {
-    /// Number of the current generation; 0 in older logs, which have no salts.
+    /// Number of the draw generation, 1-based. Draws in older logs have generation 0 and no salt.
     pub number: u64,
     pub salt: Option<Salt>,
 }

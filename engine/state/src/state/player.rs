@@ -121,7 +121,7 @@ impl PlayerState {
         self.wallet()?.debit.as_ref()
     }
 
-    /// Returns the player as after a confirmed debit, which moves `amount` from the wallet to the balance.
+    /// Returns the player with `amount` added to the balance, as a confirmed debit of the wallet does.
     #[must_use]
     pub fn with_funds(&self, currency: Currency, amount: Minor) -> Self {
         let mut funded = self.clone();

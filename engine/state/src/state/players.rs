@@ -44,7 +44,7 @@ impl<'a> Name<'a> {
 pub(crate) struct Players {
     places: BTreeMap<u64, Slots>,
     names: BTreeSet<SmolStr>,
-    /// Name hashes of changed players; may contain duplicates.
+    /// Hashes of the names of players changed since the latest snapshot; may contain duplicates.
     changed: Vec<u64>,
     /// Former states of the players that changed after the running snapshot began.
     before: BTreeMap<u64, Vec<Named>>,

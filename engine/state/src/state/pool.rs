@@ -118,7 +118,8 @@ impl PoolState {
         (self.home_position > 0).then_some(self.home_position)
     }
 
-    /// Returns whether the pool awards the jackpot hit in its current status (BW-20).
+    /// Returns whether the jackpot hit can be awarded now. In a suspended pool, only hits before the suspension or the
+    /// latest release can (BW-20).
     #[must_use]
     pub fn awards_now(&self, hit: &Hit) -> bool {
         let awarded_to = || self.awarded_to.get(&hit.partition).copied().unwrap_or_default();

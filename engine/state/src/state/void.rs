@@ -10,7 +10,7 @@ pub const VOID_HOLD_MS: i64 = 72 * 3_600_000;
 /// round's awards can be paid.
 const REPEAT_AFTER_MS: i64 = 24 * 3_600_000;
 
-/// Maximum number of void proposals per player.
+/// Maximum number of void proposals kept per player, including lapsed ones.
 const PROPOSALS_MAX: usize = 16;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -24,10 +24,10 @@ pub struct ReportedBalance {
 }
 
 impl Wallet {
-    /// Maximum number of due credits and reversals; at this number, new rounds are refused.
+    /// Number of a player's due credits plus reversals at which the player's new rounds are refused.
     pub const DUES_MAX: usize = 64;
 
-    /// Maximum number of due round-end reports; at this number, new rounds are refused.
+    /// Number of a player's due round-end reports at which the player's new rounds are refused.
     pub const CLOSES_MAX: usize = 1_024;
 
     #[must_use]
@@ -116,7 +116,7 @@ pub struct UnpaidCredit {
     pub amount: Minor,
     /// Round whose end the call reports, or whose win it reverses; 0 if it does neither.
     pub closes: u64,
-    /// Whether the wallet refused the call, which now waits for an operator.
+    /// Whether the wallet refused the call, which then waits for `RetryWalletCalls`.
     pub held: bool,
     /// Position of the commit that made the call due.
     pub due_at: u64,

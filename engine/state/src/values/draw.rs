@@ -61,7 +61,7 @@ impl DealKey {
     }
 }
 
-/// Returns a generation's key: the HMAC-SHA256 of its salt (PL-40).
+/// Returns a generation's key: the HMAC-SHA256 of its salt under the draw key `key` (PL-40).
 #[must_use]
 pub fn generation_key(key: &[u8; 32], salt: &Salt) -> [u8; 32] {
     let mut lines = Lines::new();

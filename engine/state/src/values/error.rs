@@ -4,6 +4,6 @@ pub enum MoneyError {
     Malformed,
     #[error("unknown currency")]
     UnknownCurrency,
-    #[error("figure out of range")]
+    #[error("the number is outside the allowed range")]
     OutOfRange,
 }

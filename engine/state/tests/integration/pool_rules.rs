@@ -38,7 +38,7 @@ fn bw_11_a_foreign_bet_is_converted_at_its_recorded_rate() {
 fn bw_11_the_finest_fraction_rounds_half_to_even() {
     let rate: FxRate = "0.0001".parse().unwrap();
     let yen = |amount: i64| contribution(Minor(amount), Currency::JPY, rate, 5).unwrap().0;
-    // 1 yen x 0.0001 x 5e-6 = 0.5 nano
+    // 1 yen x 0.0001 EUR per yen x 5 millionths of the bet = 0.5e-9 EUR
     assert_eq!([1, 2, 3, 5, 7].map(yen), [0, 1, 2, 2, 4]);
 }
 
@@ -90,7 +90,7 @@ fn bw_16_a_win_takes_its_share_and_the_rest_joins_the_reserve() {
     assert!(!award.collision);
     assert_eq!(award.increments, nano("15.4445875"));
     assert_eq!((award.seed_from_reserve, award.seed_from_house), (nano("0"), nano("5000")));
-    assert_eq!(award.to_reserve, nano("46.33835"), "46.3337625 of K and 0.0045875 of a cent");
+    assert_eq!(award.to_reserve, nano("46.33835"), "46.3337625 of the increments, and 0.0045875 from rounding");
     assert_eq!(figures(&world), ["0.00", "46.33835", "5000.00", "5015.44"]);
     assert_eq!((world.pool().base(), world.pool().cycle), (nano("20000"), 2));
 }
@@ -120,13 +120,13 @@ fn bw_16_a_foreign_win_is_the_figure_of_its_coin_and_the_rate_cancels() {
     world.write(StreamId::Rates, vec![set]);
     world.open_account("sven", Currency::SEK, 1_000_000);
     world.play("alice", 9_999_999, "1", 0); // increments: 499.99995
-    world.hit("sven", Currency::SEK, 777, "5"); // 7.77 x 0.0871 x 0.005 = 0.003383835 (increments: 500.003333835)
+    world.hit("sven", Currency::SEK, 777, "5"); // contributes 7.77 x 0.0871 x 0.005 = 0.003383835 EUR
     let award = world.settle_pool().remove(0);
-    // 20,500.003333835 x 5 / 10 SEK = 10,250.0016669175 -> 10,250.00 SEK
+    // Pool 20,500.003333835 x coin 5 / base coin 10 = 10,250.0016669175 -> 10,250.00 SEK
     assert_eq!(award.amount, Minor(1_025_000));
     // 10,250.00 SEK x 0.0871 = 892.775 EUR
     assert_eq!(award.paid, nano("892.775"));
-    // 20,000 x 5 / 10 SEK x 0.0871 = 871 EUR
+    // Seed 20,000 x coin 5 / base coin 10 = 10,000 SEK; 10,000 SEK x 0.0871 = 871 EUR
     assert_eq!(award.seed_from_house, nano("871"));
     world.pay(&award).unwrap();
     assert_eq!(world.balance("sven", Currency::SEK), 1_000_000 - 777 + 1_025_000);
@@ -188,8 +188,8 @@ fn bw_17_the_second_win_within_a_refresh_gets_the_minimum_and_all_increments() {
         world.hit("bob", Currency::EUR, 1_000, "1"); // contributes 0.05
         let awards = world.settle_pool();
         assert_eq!(awards[1].collision, collides, "{first_ms} {second_ms}");
-        // A second jackpot hit in the same refresh interval pays 2,000 + 5.05; in a later interval, a hit pays
-        // 20,005.05 / 10.
+        // In the same refresh interval, the second hit pays seed 20,000 x coin 1 / base coin 10, plus increments 5.05.
+        // Later, it pays (20,000 + 5.05) x 1 / 10.
         let amount = if collides { 200_505 } else { 200_050 };
         assert_eq!(awards[1].amount, Minor(amount), "{first_ms} {second_ms}");
     }
@@ -205,7 +205,7 @@ fn bw_17_a_foreign_second_win_gets_the_increments_at_its_rate() {
     world.hit("alice", Currency::EUR, 1_000, "1");
     world.hit("omar", Currency::KWD, 1_000, "1"); // a bet of 1.000 KWD contributes 0.016 EUR
     let award = world.settle_pool().remove(1);
-    // 20,000 x 1 / 10 KWD + 0.016 EUR / 3.2 = 2,000.005 KWD
+    // Seed 20,000 x coin 1 / base coin 10 = 2,000 KWD; increments 0.016 EUR / rate 3.2 = 0.005 KWD
     assert_eq!((award.amount, award.paid), (Minor(2_000_005), nano("6400.016")));
 }
 
@@ -491,7 +491,7 @@ fn bw_20_a_retired_pool_hands_its_money_over_once() {
     world.play("alice", 100_000, "1", 0); // increments: 5
     world.settle_pool();
     let (increments, reserve) = (world.pool().increments, world.pool().reserve);
-    assert_eq!((increments, reserve), (nano("5"), nano("4.55")), "4.545 of K and 0.005 of a cent");
+    assert_eq!((increments, reserve), (nano("5"), nano("4.55")), "4.545 of the increments, and 0.005 from rounding");
     let retired = Event::PoolRetired { into: "heir".into(), increments, reserve, actor: "ops-1".into() };
     let refused = world.try_write(pool_stream(), vec![retired.clone()]);
     assert_eq!(refused, Err(Refused::PoolStatus { status: PoolStatus::Active }));

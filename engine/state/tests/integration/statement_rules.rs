@@ -71,7 +71,7 @@ fn counted(log: &[Commit]) -> BTreeMap<(i64, SmolStr, Currency), [i128; 5]> {
     sums
 }
 
-/// Sum of the house's postings, excluding contributions and awards of voided rounds.
+/// Sum of the house's postings, without contributions to the pool and awards charged by voids.
 fn house(books: &Books, log: &[Commit], currency: Currency) -> i128 {
     let (mut given, mut rates, mut awards, mut charged) =
         (BTreeMap::new(), BTreeMap::new(), BTreeMap::<_, i128>::new(), 0);

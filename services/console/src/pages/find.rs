@@ -283,7 +283,7 @@ fn form(visit: &Visit, found: Markup) -> Markup {
 
 fn outcome(request: &str, currency: &str, of: &RequestOutcome) -> Markup {
     let state = match of.state() {
-        State::Applied => "The request was applied once.",
+        State::Applied => "The request was applied exactly once.",
         State::Cancelled => "The request was cancelled and will never be applied.",
         State::Refused => "The request was refused or rolled back by the operator's wallet, and will never be applied.",
         State::Pending => {

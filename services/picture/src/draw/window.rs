@@ -32,7 +32,6 @@ pub(crate) fn wins_here(game: &GameInfo, spin: &SpinResult, reel: usize, row: us
             let count = usize::try_from(win.count).unwrap_or(usize::MAX);
             reel < count && rows.get(reel).is_some_and(|at| usize::from(*at) == row)
         }
-        // A ways win covers the first `count` reels.
         None if win.ways > 0 => is(win.symbol) && reel < usize::try_from(win.count).unwrap_or(usize::MAX),
         None => is(win.symbol),
     };

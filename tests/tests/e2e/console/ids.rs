@@ -78,13 +78,13 @@ async fn pl_20_a_request_a_session_and_a_campaign_are_found_without_their_player
         assert_eq!((page.status, page.header("location")), (303, place), "{typed}: {}", page.body);
     }
     let page = browser.get("/find?q=b&currency=EUR").await;
-    assert!(browser.get(page.header("location")).await.body.contains("The request was applied once."));
+    assert!(browser.get(page.header("location")).await.body.contains("The request was applied exactly once."));
     let page = browser.get(&format!("/find?q={}", session.session_name)).await;
     assert!(page.body.contains("#today-limits-and-sessions\">session "), "{}", page.body);
     let mut platform = Browser::logged_in(service.server.console(), "platform-all").await;
     let page = platform.get("/find?q=rate-1").await;
     let page = platform.get(page.header("location")).await;
-    assert!(page.body.contains("The request was applied once."), "{}", page.body);
+    assert!(page.body.contains("The request was applied exactly once."), "{}", page.body);
     service.server.stop().await.unwrap();
 }
 

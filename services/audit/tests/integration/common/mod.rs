@@ -146,7 +146,6 @@ impl Tale {
         seed
     }
 
-    /// Bets on 15 lines at a coin value of 0.10, with a seed whose outcome satisfies `wish`.
     pub fn spin(&mut self, name: &str, wish: impl Fn(&Outcome) -> bool) -> u64 {
         self.bet(name, 15, 1, CoinValue(100_000), wish)
     }
