@@ -174,7 +174,7 @@ fn read<'r>(records: impl Iterator<Item = &'r ProvenRecord> + Clone) -> Result<V
     let (mut before, mut travelled) = (None, vec![]);
     for (ProvenRecord { record, copied, brief, .. }, count) in records.clone().zip(1..) {
         let bytes = restored(record, copied, before.as_deref());
-        let bytes = bytes.ok_or_else(|| at(count, &"cannot decompress the record: its references to repeated bytes are invalid"))?;
+        let bytes = bytes.ok_or_else(|| at(count, &"the record's references to repeated bytes are invalid"))?;
         before = Some(bytes.clone());
         travelled.push((bytes, *brief));
     }

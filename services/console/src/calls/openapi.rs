@@ -65,7 +65,7 @@ fn made() -> Value {
                 "token": {
                     "type": "http",
                     "scheme": "bearer",
-                    "description": "The token of an operator's credential. If no operators are configured, no token is needed.",
+                    "description": "The token of an operator's credential. Not needed if no operators are configured.",
                 },
             },
             "parameters": {
