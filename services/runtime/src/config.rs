@@ -471,7 +471,7 @@ impl Config {
             (self.tls.is_none() && !allowed.plaintext, "without TLS: calls are not encrypted", "plaintext"),
             (
                 self.operators.is_empty() && !allowed.anyone,
-                "without operators: every caller has all permissions",
+                "without configured operators: every caller has all permissions",
                 "anyone",
             ),
         ];
