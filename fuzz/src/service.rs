@@ -36,6 +36,7 @@ impl Service {
         self.server.address()
     }
 
+    /// Panics if the books do not balance (PL-09).
     pub fn check(&self) {
         let sums = self.server.ledger().books(|books| books.trial_balance());
         assert!(sums.is_empty(), "the trial balance: {sums:?}");

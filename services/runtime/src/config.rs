@@ -85,7 +85,7 @@ pub struct Config {
     pub reflection: bool,
     /// TLS files; default: plaintext.
     pub tls: Option<Tls>,
-    /// Operators that may call the service (PL-27). Without operators, every caller has all permissions.
+    /// Operators that may call the service (PL-27). If no operators are configured, every caller has all permissions.
     pub operators: Vec<Operator>,
     /// Further operators with wallets but without access, for tests in one process.
     #[serde(skip)]
