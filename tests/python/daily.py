@@ -64,7 +64,6 @@ def filling(folder, days):
 
 
 def shifted(folder, seconds):
-    """Returns the environment of a program whose clock is shifted."""
     library = folder / "clock.so"
     subprocess.run(["cc", "-shared", "-fPIC", "-o", library, HERE / "clock.c"], check=True)
     return {"LD_PRELOAD": str(library), "CLOCK_SHIFT_S": str(seconds)}

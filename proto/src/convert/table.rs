@@ -37,8 +37,9 @@ macro_rules! take {
     };
 }
 
-/// Parts of events with their own types and messages. The fields under `beside` are encoded in the enclosing message, not in
-/// the part's message. After reading, the enclosing message's function under `then` sets these fields.
+/// Parts of events with their own types and messages. The fields under `beside` are encoded in the enclosing message,
+/// not in the part's message. After decoding, the function that the enclosing message names under `then` copies them to
+/// the part.
 macro_rules! messages {
     ($($message:literal $type:ident {
         $($first:literal $(- $last:literal)? $field:ident $(as $as:ident)?),*

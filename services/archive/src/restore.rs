@@ -179,7 +179,7 @@ impl Walk<'_, '_> {
         Ok(())
     }
 
-    /// Verifies records and returns the number of leading records to keep.
+    /// Verifies records. Returns how many leading records to append: those before the first that `keep` rejects.
     fn pass(&mut self, records: &[Record]) -> Result<usize, ArchiveError> {
         let mut kept = 0;
         for record in records {

@@ -63,7 +63,7 @@ struct Shared {
     place: String,
     limits: Limits,
     slots: Slots,
-    /// Free memory, one permit per KiB.
+    /// Unused part of `Limits::bytes_max`, one permit per KiB.
     room: Arc<Semaphore>,
     listing: tokio::sync::Mutex<()>,
     state: Mutex<State>,

@@ -9,7 +9,7 @@ use object_store::PutMode;
 use sha2::{Digest as _, Sha256};
 use std::{mem, time::Duration};
 
-/// Maximum size of a segment in bytes. Segment files can be larger, so that one more block of maximum length fits.
+/// Maximum of [`Options::segment_bytes`]. A segment file can exceed it by up to one block.
 pub(crate) const SEGMENT_BYTES_MAX: u64 = 512 << 20;
 
 #[derive(Debug, Clone, Copy)]

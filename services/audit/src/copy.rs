@@ -176,7 +176,7 @@ impl<'a> Auditing<'a> {
     fn record(&mut self, stored: &Record) -> Result<(), Box<Divergence>> {
         let before = self.digest.position;
         let copied = copied::decode(&stored.bytes).map_err(|malformed| {
-            Fault::new("the record does not belong to an operator's copy", "a copied record", malformed)
+            Fault::new("the record is not from a copy of the log for one operator", "a CopiedRecord message", malformed)
         });
         let copied = copied.map_err(|fault| fault.at(self.partition, before))?;
         let (partition, position) = (copied.partition, copied.position);

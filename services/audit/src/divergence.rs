@@ -89,9 +89,9 @@ impl From<Refused> for Fault {
 fn price(award: &Award) -> String {
     let Award { stream, round, cycle, collision, amount, currency, increments, to_reserve, paid, .. } = award;
     format!(
-        "{} {currency} awarded to {stream} round {round} (pool cycle {cycle}, second hit in its refresh interval: \
-         {collision}); in EUR: increments {increments}, seed {} from the reserve and {} from the house, \
-         {to_reserve} to the reserve, paid {paid}",
+        "{} {currency} awarded to {stream} round {round} (pool cycle {cycle}, counted as a second hit before the \
+         jackpot display was refreshed: {collision}); in EUR: increments {increments}, seed {} from the reserve and \
+         {} from the house, {to_reserve} to the reserve, paid {paid}",
         amount.to_decimal(*currency),
         award.seed_from_reserve,
         award.seed_from_house,

@@ -162,7 +162,7 @@ impl Exchange {
             due.push(returned);
         }
         if due != *returns {
-            let what = "the returned contributions in the pool's copy differ from those that the pool returned";
+            let what = "the pool's copy and the pool's stream differ in the contributions returned after voids";
             return Err(Fault::new(what, format!("{due:?}"), format!("{returns:?}")));
         }
         while self.reversals.pop_front_if(|(to, _)| *to <= decided_to).is_some() {}
@@ -212,7 +212,8 @@ fn stretch_end(end: &StretchEnd) -> String {
         }
         StretchEnd::Standing { open_rounds, mirrored } => {
             format!(
-                "{open_rounds} open rounds, pool copied to position {mirrored} of partition 0, no jackpot hit or void"
+                "{open_rounds} open rounds, the pool's state copied as of position {mirrored} of partition 0, \
+                 no jackpot hit or void"
             )
         }
     }

@@ -233,7 +233,7 @@ impl Fold {
         if (commit.position, &commit.stream) != (*position, stream) {
             return Err(Fault::new(
                 format!("the snapshot has a balance of {stream} in {currency} that does not follow from any commit"),
-                format!("no balance may exist at position {position}"),
+                format!("no balance of the account that was last changed at position {position}"),
                 cash(&[(*currency, *amount)]),
             ));
         }
@@ -280,7 +280,7 @@ impl Fold {
         match self.projected.front() {
             Some(next) => Err(Fault::new(
                 format!("the snapshot has a balance of {} past the end of the log", next.stream),
-                "balances must be at positions in the log",
+                "each balance in the snapshot must have the position of a record in the log",
                 format!("position {}", next.position),
             )),
             None => Ok(()),

@@ -352,7 +352,11 @@ impl<'a> Plays<'a> {
             && left != now
         {
             let what = "the void changed a collection in use by an open round";
-            return Err(Fault::new(what, "no void while a round is open", format!("round {} is open", open.number)));
+            return Err(Fault::new(
+                what,
+                "a collection must not change while an open round uses it",
+                format!("round {} is open", open.number),
+            ));
         }
         player.note(&place, &now, &left);
         Ok(collection::change(led.game, &led.scope, &now, &left))

@@ -174,12 +174,12 @@ fn read<'r>(records: impl Iterator<Item = &'r ProvenRecord> + Clone) -> Result<V
     let (mut before, mut travelled) = (None, vec![]);
     for (ProvenRecord { record, copied, brief, .. }, count) in records.clone().zip(1..) {
         let bytes = restored(record, copied, before.as_deref());
-        let bytes = bytes.ok_or_else(|| at(count, &"the record's instructions to copy bytes are invalid"))?;
+        let bytes = bytes.ok_or_else(|| at(count, &"the record's references to repeated bytes are invalid"))?;
         before = Some(bytes.clone());
         travelled.push((bytes, *brief));
     }
     let whole = whole(travelled)
-        .map_err(|error| Unproven::Records(format!("the omitted fields of a record cannot be computed: {error}")))?;
+        .map_err(|error| Unproven::Records(format!("cannot compute the fields that the proof file omits: {error}")))?;
     let read = records.zip(whole).zip(1..).map(|((ProvenRecord { position, path, .. }, bytes), count)| {
         let damaged = |error| {
             at(count, &format!("the record differs from the logged record: the proof was changed or damaged ({error})"))

@@ -76,8 +76,8 @@ impl Reading<'_> {
                 read.fetch_add(route.threads.len() as u64, Ordering::Relaxed);
             }
             let of_partition = self.scan.partition_number() == Some(self.partition);
-            // A send fails only after a later stage has stopped at a fault in an earlier batch. All stages already have
-            // that batch, so reading can stop.
+            // A send fails only after a later stage has stopped at a fault in an earlier batch. Later batches cannot
+            // change the audit's result, so reading stops.
             let mut wanted = true;
             if !route.threads.is_empty() {
                 for (player, records) in self.players.iter().zip(parts) {

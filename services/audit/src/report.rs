@@ -98,9 +98,9 @@ pub struct Seals {
     pub opened: u64,
     /// Number of players whose stream began without a sealed draw and got one later.
     pub unsealed: u64,
-    /// Number of draws sealed again because their key was lost. Each new seal replaces an unrevealed draw.
+    /// Number of unrevealed draws replaced by a new sealed draw because their key was lost.
     pub key_lost: u64,
-    /// Number of draws sealed again because a start of the service revoked all unused seals (PL-40).
+    /// Number of draws replaced because a start of the service revoked all unused seals (PL-40).
     pub ended: u64,
     pub unsure_starts: u64,
     /// How often the service refused to start, as logged by later starts.

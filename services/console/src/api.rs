@@ -54,8 +54,8 @@ impl Backend {
     }
 }
 
-/// Returns whether the call changes a pool. Jackpot processes refuse such calls, because only processes with the log may
-/// change pools (PL-44).
+/// Returns whether the call changes a pool. Processes with the role `jackpot` refuse such calls, because they must not
+/// propose changes of pools (PL-44).
 fn is_pool_change(method: &str) -> bool {
     let changes =
         ["OpenPool", "ChangePoolTerms", "SuspendPool", "ResumePool", "RetirePool", "ReleaseHits", "DeclareIncident"];

@@ -12,7 +12,7 @@ pub(crate) struct Inner {
     pub(crate) names: Names,
     /// Public pages of rounds; `None` if they are not configured.
     pub(crate) public: Option<Public>,
-    /// Whether the console listens only on loopback, which is required if no operators are configured.
+    /// Whether the console listens only on loopback; required if no operators, and thus no log-in, are configured.
     pub(crate) near: bool,
     pub(crate) secure: bool,
     pub(crate) message_bytes_max: usize,

@@ -41,8 +41,8 @@ pub(crate) async fn page(State(app): State<App>, request: Request) -> Result<Res
                 input type="hidden" name="next" value=(next);
                 @if open {
                     p.notice {
-                        "This service runs without operators: anyone who can reach this address has all permissions. It listens on "
-                        "this machine only."
+                        "No operators are configured, so no token is checked: anyone who can reach this address has all "
+                        "permissions. The console listens on this machine only."
                     }
                     button type="submit" { "Open the console" }
                 } @else {
@@ -115,7 +115,7 @@ async fn who(app: &App, token: Option<&str>) -> Result<Who, Failure> {
     let identity = api.report().get_identity(GetIdentityRequest {}).await?.into_inner();
     let Some(Caller { operator_id, credential, roles }) = identity.caller else {
         if !app.near {
-            let why = "The services run without operators, so there is no log-in. This console refuses access because it can be reached from other machines.";
+            let why = "No operators are configured, so there is no log-in. This console refuses access because it can be reached from other machines.";
             return Err(Failure::forbidden(why));
         }
         return Ok(Who { operator: String::new(), credential: String::new(), roles: Roles::ANY });

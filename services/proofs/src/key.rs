@@ -94,7 +94,7 @@ fn named(key: SignerKey, path: &Path, config: &Config) -> Result<SignerKey, KeyE
     }
 }
 
-/// Loads a key. Errors do not reveal the file's content.
+/// Errors do not reveal the file's content.
 pub fn load(path: &Path) -> Result<SignerKey, KeyError> {
     let file = |source| KeyError::File { path: path.to_owned(), source };
     let text = fs::read_to_string(path).map_err(file)?;

@@ -85,7 +85,7 @@ pub struct Config {
     pub reflection: bool,
     /// TLS files; default: plaintext.
     pub tls: Option<Tls>,
-    /// Operators that may call the service (PL-27). Without operators, every caller has all permissions.
+    /// Operators that may call the service (PL-27). If no operators are configured, every caller has all permissions.
     pub operators: Vec<Operator>,
     /// Further operators with wallets but without access, for tests in one process.
     #[serde(skip)]
@@ -471,7 +471,7 @@ impl Config {
             (self.tls.is_none() && !allowed.plaintext, "without TLS: calls are not encrypted", "plaintext"),
             (
                 self.operators.is_empty() && !allowed.anyone,
-                "without operators: every caller has all permissions",
+                "without configured operators: every caller has all permissions",
                 "anyone",
             ),
         ];

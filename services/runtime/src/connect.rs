@@ -93,7 +93,7 @@ pub fn check(target: &str, credentials: &Credentials) -> Result<(), ConnectError
     })
 }
 
-/// Returns TLS settings that trust the root certificates in `ca` (PEM), or those of the system if `ca` is `None`.
+/// If `ca` (PEM) is `None`, the settings trust the system's root certificates.
 pub(crate) fn tls(ca: Option<&[u8]>) -> Result<ClientTlsConfig, String> {
     let tls = ClientTlsConfig::new();
     match ca {

@@ -153,7 +153,6 @@ fn open_of(status: &Status) -> String {
     info.metadata["open"].clone()
 }
 
-/// Returns the data folder's top-level entries in which a file contains the text.
 fn places(data: &Path, text: &str) -> BTreeSet<String> {
     fn is_in(path: &Path, text: &[u8]) -> bool {
         match path.is_dir() {
@@ -345,12 +344,10 @@ async fn pl_37_a_person_whose_last_record_is_archived_is_kept_for_the_configured
 struct Answered {
     ids: BTreeMap<String, String>,
     erased: BTreeMap<String, String>,
-    /// Person whose erasure may have been interrupted.
     erasing: Option<String>,
     count: usize,
 }
 
-/// Issues ids and erases every third person until the process is killed.
 async fn work(mut client: Client, turn: usize, answered: Arc<Mutex<Answered>>) {
     for number in 0.. {
         let reference = format!("person-{turn}-{number}");

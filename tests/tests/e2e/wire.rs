@@ -110,7 +110,6 @@ async fn pl_12_a_message_above_the_limit_is_refused_and_one_at_the_limit_is_read
     server.stop().await.unwrap();
 }
 
-/// Store whose appends block while the gate is shut.
 struct Gate(MemoryStore, Latch);
 
 type Latch = Arc<(Mutex<Shut>, Condvar)>;

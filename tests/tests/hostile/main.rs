@@ -36,7 +36,6 @@ const ALL: &str = r#"["play", "wallet", "support", "audit", "admin"]"#;
 
 /// Maximum ratio of the honest operator's p99 latencies during and before an attack.
 const SLOWER_MAX: u32 = 3;
-/// Rate limit and burst of each operator.
 const CALLS_A_SECOND: u32 = 200;
 const CALLS_AT_ONCE: u32 = 1_000;
 const NICER: i32 = 19;

@@ -65,7 +65,7 @@ fn made() -> Value {
                 "token": {
                     "type": "http",
                     "scheme": "bearer",
-                    "description": "The token of an operator's credential. A service without operators needs no token.",
+                    "description": "The token of an operator's credential. Not needed if no operators are configured.",
                 },
             },
             "parameters": {

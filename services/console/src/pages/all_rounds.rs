@@ -195,7 +195,7 @@ fn ways(visit: &Visit, found: &Found) -> Markup {
     html! {
         @if sorts && found.rounds.len() < found.count { p.note { "The first " (count(found.rounds.len())) " of " (count(found.count)) " rounds." } }
         @if !found.next.is_empty() {
-            p.note { "This page searched the log back to " (when(found.searched.as_ref())) "." @if sorts { " Only the rounds found there are sorted." } }
+            p.note { "This page searched the log back to " (when(found.searched.as_ref())) "." @if sorts { " Only the rounds in the searched part of the log are sorted." } }
         }
         ul.links {
             @if !visit.query.get("page").is_empty() { li { a href=(path(visit, PATH, &[])) { "Latest" } } }

@@ -24,7 +24,7 @@ pub(crate) async fn page(named: Named, visit: Visit) -> Result<Response, Failure
             p.soft #whose { "This key comes from the service. Replace it with a copy from a source that you trust." }
             label for="proof" { "The proof" }
             textarea #proof name="proof" rows="8" required spellcheck="false" { @if fits { (proof) } }
-            @if !fits { p.soft { "The proof is too long for this page: download the proof, and paste it here." } }
+            @if !fits { p.soft { "This long proof is not filled in automatically: download it, and paste it here." } }
             button type="submit" disabled { "Check it here" }
         }
         p #verdict role="status" {}

@@ -53,7 +53,7 @@ pub(super) enum Kind {
 }
 
 impl Caller {
-    /// Caller of a service without operators. This caller may access all objects.
+    /// Caller if no operators are configured; may access all objects.
     pub const ANYONE: Self = Self(None);
 
     #[must_use]

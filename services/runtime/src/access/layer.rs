@@ -22,7 +22,6 @@ type Identities = Arc<[Arc<Identity>]>;
 
 #[derive(Clone)]
 pub struct Access {
-    /// `None` without operators.
     identities: Option<Arc<RwLock<Identities>>>,
     clock: Clock,
 }

@@ -222,7 +222,7 @@ reasons! {
     "Campaigns" {
         /// The player has no such campaign. ListCampaigns lists the player's campaigns.
         CampaignUnknown = "CAMPAIGN_UNKNOWN", NotFound, AfterChange;
-        /// The player already has a campaign with this reference.
+        /// The player already has a campaign with this id.
         CampaignExists = "CAMPAIGN_EXISTS", AlreadyExists, Never;
         /// The campaign is for another game or currency.
         CampaignMismatch = "CAMPAIGN_MISMATCH", InvalidArgument, Never;

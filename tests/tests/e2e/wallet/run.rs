@@ -73,7 +73,7 @@ impl Player {
         last
     }
 
-    /// Voids a round. Does not void rounds with a jackpot, because the void would only be proposed (PL-38).
+    /// Skips rounds with a jackpot, because the void would only be proposed (PL-38).
     async fn void(&mut self, id: &str, round_id: String) {
         let get = GetRoundRequest { round_id: round_id.clone() };
         let round = self.client.ledger.get_round(get).await.unwrap().into_inner().round.unwrap();

@@ -197,7 +197,7 @@ fn statement(report: &Report, pool: &PoolState, partitions: usize) -> Vec<String
 }
 
 fn award(award: &Award) -> String {
-    let share = if award.collision { ", in the same refresh interval as the previous hit" } else { "" };
+    let share = if award.collision { ", as a second hit before the jackpot display was refreshed" } else { "" };
     let who = format!("{} round {}", award.stream, award.round);
     format!(
         "  award for the jackpot hit at position {}: {} to {who}{share}",
