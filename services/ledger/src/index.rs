@@ -208,7 +208,7 @@ impl Index {
             let runs = ALL.map(|keyspace| self.write_run(keyspace, &notes));
             let mut state = self.state.write();
             for (all, run) in state.runs.iter_mut().zip(runs.into_iter().collect::<Result<Vec<_>, _>>()?) {
-                // After a failed rebuild, the new run can be older than existing runs, so it is inserted by position.
+                // After a failed rebuild, the new run can cover earlier log positions than existing runs.
                 let at = all.partition_point(|of| of.from() < run.from());
                 all.insert(at, run);
             }
@@ -487,7 +487,7 @@ fn having(runs: Vec<Run>, player: &[u8; 8]) -> impl Iterator<Item = Run> {
 
 fn groups(run: &Run, within: &[u8]) -> Result<Vec<Vec<u8>>, ViewError> {
     let (mut groups, mut from) = (vec![], within.to_vec());
-    // Skips keys with an empty currency, which belong to commits after a round's bet.
+    // A prefix of 8 bytes is a player's hash. In keys of commits after a bet, 0 follows instead of a currency: skip them.
     if from.len() == 8 {
         from.push(1);
     }
