@@ -43,8 +43,8 @@ pub enum OpenError {
     #[error("a request about stream {stream} failed: {source}")]
     Api { stream: String, source: io::Error },
     #[error(
-        "cannot remove the stream's limit on the age of messages, which an interrupted prune left set: {source}. Repeat \
-         `motherlode prune`, or give the NATS user the permission STREAM.UPDATE"
+        "cannot remove the stream's limit on the age of messages, which an interrupted prune left set: {source}. \
+         Repeat `motherlode prune`, or give the NATS user the permission STREAM.UPDATE"
     )]
     Limited { source: Box<Self> },
     #[error(transparent)]

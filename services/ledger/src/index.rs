@@ -238,7 +238,6 @@ impl Index {
         writer.finish()
     }
 
-    /// Returns whether any runs were merged.
     pub(crate) fn merge(&self) -> Result<bool, ViewError> {
         let mut merged = false;
         for (number, keyspace) in ALL.into_iter().enumerate() {
@@ -487,7 +486,7 @@ fn having(runs: Vec<Run>, player: &[u8; 8]) -> impl Iterator<Item = Run> {
 
 fn groups(run: &Run, within: &[u8]) -> Result<Vec<Vec<u8>>, ViewError> {
     let (mut groups, mut from) = (vec![], within.to_vec());
-    // A prefix of 8 bytes is a player's hash. In keys of commits after a bet, 0 follows instead of a currency: skip them.
+    // 8 bytes are a player's hash. Skips the keys of commits after a bet, in which 0 follows instead of a currency.
     if from.len() == 8 {
         from.push(1);
     }

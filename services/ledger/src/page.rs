@@ -58,7 +58,8 @@ impl Page {
 
     pub(crate) fn release(&self) {
         if let Err(error) = self.file.unlock() {
-            tracing::warn!(file = %self.path.display(), %error, "failed to release the lock on the memory-backed file that records the log's end");
+            tracing::warn!(file = %self.path.display(), %error, "failed to release the lock on the memory-backed file \
+                 that records the log's end");
         }
     }
 
