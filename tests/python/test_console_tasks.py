@@ -211,7 +211,7 @@ def returns(hand, daily):
     # With live updates, a busy machine could replace the link after it was found and before it is clicked.
     hand.page.goto(hand.page.url.partition("?")[0] + "?live=off")
     hand.click("link", re.compile("^dwarf-mine"))
-    hand.sees("Published", "Actual return in", "Band around", "Rounds, and their effective number (weighted by stake)", "Outside its band", "First day on which a stake's return was outside its band", "accepts new rounds")
+    hand.sees("Published", "Actual return of bets in", "Band around", "Rounds, and the number of equal-stake rounds with the same precision", "Outside its band", "First day on which a stake's return was outside its band", "accepts new rounds")
 
 
 @task(15, "platform/audit")

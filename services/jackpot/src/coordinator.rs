@@ -14,8 +14,8 @@ use motherlode_state::{CoinValue, CollisionShare, Event, InternalRequest, Nano, 
 use std::{collections::BTreeSet, time::Duration};
 use tokio::time::{Instant, timeout_at};
 
-/// Interval between pooling commits while no bet hits the jackpot. Each commit pools the contributions of all bets since the
-/// previous commit.
+/// Interval between commits that pool contributions, while no bet hits the jackpot. Each commit pools the contributions
+/// of all bets since the previous commit.
 pub const POOL_EVERY: Duration = Duration::from_millis(200);
 
 const REPORTS_MAX: usize = 64;
@@ -96,8 +96,8 @@ impl PoolCoordinator {
         })
     }
 
-    /// Copies decisions to all partitions, decides pending jackpot hits and voids, and pays awards; with `pool_all`,
-    /// also pools all contributions.
+    /// Copies decisions to all partitions, decides pending jackpot hits and pending voids of rounds, and pays awards.
+    /// With `pool_all`, also pools all contributions.
     pub async fn keep_up(&mut self, pool_all: bool) -> Result<(), AppendError> {
         let mut notes = Notes { result: Ok(()), faults: vec![] };
         let mut note = |what: String, done: Result<(), AppendError>| notes.add(what, done);

@@ -128,7 +128,9 @@ impl Link {
             Some((header("Nats-Sequence")?.parse().ok()?, SystemTime::try_from(time).ok()?))
         });
         found.ok_or_else(|| {
-            Failure::Unknown("the NATS server returned no message with a sequence number and a timestamp".into())
+            Failure::Unknown(
+                "the NATS server returned no message, or one that lacks a sequence number or a timestamp".into(),
+            )
         })
     }
 

@@ -43,8 +43,8 @@ pub enum OpenError {
     #[error("a request about stream {stream} failed: {source}")]
     Api { stream: String, source: io::Error },
     #[error(
-        "cannot remove the maximum age of messages that an interrupted prune left: {source}. Repeat `motherlode prune`, or give \
-         the NATS user the permission STREAM.UPDATE"
+        "cannot remove the stream's limit on the age of messages, which an interrupted prune left set: {source}. \
+         Repeat `motherlode prune`, or give the NATS user the permission STREAM.UPDATE"
     )]
     Limited { source: Box<Self> },
     #[error(transparent)]
@@ -223,13 +223,16 @@ impl Stream {
         found.map_err(|failure| self.api_error(failure))
     }
 
-    /// Removes the maximum age of messages that an interrupted prune left on the stream.
+    /// Removes the stream's limit on the age of messages if an interrupted prune left it set.
     fn without_limit(&self, start: Start) -> Result<Value, OpenError> {
         let info = self.found()?;
         if start == Start::genesis(self.partition) || info["config"]["max_age"] == 0 {
             return Ok(info);
         }
-        tracing::warn!(stream = self.name, "an interrupted prune left a maximum age of messages: removing it");
+        tracing::warn!(
+            stream = self.name,
+            "an interrupted prune left the stream's limit on the age of messages set: removing the limit"
+        );
         self.limit(&info, Duration::ZERO).map_err(|error| OpenError::Limited { source: Box::new(error) })
     }
 

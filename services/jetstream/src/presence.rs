@@ -37,7 +37,8 @@ use tokio::{
 
 const ASK_EVERY: Duration = Duration::from_millis(500);
 const SILENCE_MAX: Duration = Duration::from_secs(3);
-/// Silence after which the writer steps down; shorter than the silence after which a standby takes over.
+/// The writer steps down if none of its own messages is delivered to it for this time. Shorter than [`SILENCE_MAX`],
+/// after which a standby takes over.
 const UNHEARD_MAX: Duration = Duration::from_millis(2_500);
 
 const LEAVE_MAX: Duration = Duration::from_secs(1);
@@ -193,8 +194,8 @@ impl Presence {
             let deviation = match api(client, &format!("STREAM.INFO.{name}"), &json!({})).await {
                 Ok(info) => {
                     if let Some(silence) = quorum_silence(&info).filter(|_| is_judged) {
-                        // Until this leader's latest contact with a majority, no newer leader existed, so the authority
-                        // is confirmed up to that contact.
+                        // Until its latest contact with a majority, the answering server led the stream and had stored
+                        // no takeover, so this process was still the writer.
                         taken.authority.confirm(asked.min(informed.saturating_sub(silence)));
                         confirmed = Instant::now();
                     }

@@ -35,8 +35,8 @@ pub enum PruneError {
 }
 
 impl JetStreamStore {
-    /// Records as the log's start the last message that begins at or before the position, unless the log already starts
-    /// there or later.
+    /// Moves the log's start to the last message whose first record is at or before the position. Has no effect if the
+    /// log already starts there or later.
     pub fn record_start(&mut self, before: Position) -> Result<LogStart, PruneError> {
         let old = self.shared().start();
         let walk = self.shared().walk_to(before).map_err(OpenError::from)?;
@@ -92,7 +92,9 @@ fn removed(stream: &Stream, first: u64) -> Result<(), OpenError> {
             return Ok(());
         }
         if info["config"]["max_age"] == 0 {
-            return fault("another process ended the removal of messages");
+            return fault(
+                "another process removed the limit on the age of messages before all old messages were removed",
+            );
         }
         if Instant::now() >= until {
             return fault("the servers did not remove the messages in time");

@@ -246,7 +246,7 @@ impl Report {
         let unseen = Estimate::unseen(self.max_win_bets, rounds);
         match &self.variance {
             Some(of) => lines.extend([
-                format!("  variance {:.4} bets², exactly {:.4}: {:+.2} sigma", of.simulated, of.exact, of.sigmas),
+                format!("  variance {:.4} bets², exact value {:.4}: {:+.2} sigma", of.simulated, of.exact, of.sigmas),
                 format!("  wins too rare to occur in these rounds may increase the variance by {unseen:.4}"),
             ]),
             None => lines.push("  the variance is not checked, because a few rounds account for most of it".to_owned()),
@@ -261,7 +261,7 @@ impl Report {
             ),
             format!("  95 % interval    {}", percents(self.interval_95)),
             format!("  3 sigma          {}", percents(self.interval_3_sigma)),
-            format!("  std deviation    {:.4} bets exactly", total.std_dev_exact.unwrap_or(f64::NAN)),
+            format!("  std deviation    {:.4} bets (computed, exact)", total.std_dev_exact.unwrap_or(f64::NAN)),
             format!(
                 "  highest win      {} bets; the stated maximum is {}",
                 grouped(&format!("{:.2}", self.max_win_bets)),

@@ -13,6 +13,7 @@ use std::{
 /// Rounds per chunk. This number and [`WARM_UP_ROUNDS`] must never change, because the result of a seed depends on them.
 pub const CHUNK_ROUNDS: u64 = 100_000;
 pub const WARM_UP_ROUNDS: u64 = 10_000;
+// Labels, with a version, that are hashed into the seeds.
 const PLAY: &[u8] = b"motherlode simulate 1";
 const WARM_UP: &[u8] = b"motherlode simulate warm-up 1";
 

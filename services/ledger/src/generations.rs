@@ -49,7 +49,7 @@ pub enum StartRefused {
          only be voided", file.display()
     )]
     KeysMissing { partition: u32, file: PathBuf, keys: EpochNames, draws: u64, rounds: u64 },
-    #[error("cannot access the page file, which records the log's end: {0}")]
+    #[error("cannot access the memory-backed file that records the log's end: {0}")]
     Page(String),
     #[error("cannot access the mark file {}, which records the log's end: {source}", path.display())]
     Mark { path: PathBuf, source: io::Error },

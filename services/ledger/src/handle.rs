@@ -111,8 +111,8 @@ impl Handle {
     }
 
     /// Waits until the state includes every commit acknowledged before this call. A replica asks the writer for the end
-    /// of the log, with one request for all waiting calls. If the writer's last confirmation is older than
-    /// [`AUTHORITY_AGE_MAX`] and another process can take over, the writer waits for a new confirmation. Fails with
+    /// of the log, with one request for all waiting calls. If another process can take over, and the log's store last
+    /// confirmed the writer more than [`AUTHORITY_AGE_MAX`] ago, the writer waits for a new confirmation. Fails with
     /// NOT_THE_WRITER, or with NOT_CURRENT after a timeout.
     pub async fn current(&self) -> Result<(), Refusal> {
         self.written()?;
@@ -279,7 +279,7 @@ impl Handle {
         if self.shared.page.set(page).is_err() {
             tracing::error!(
                 partition = self.partition(),
-                "the page that records the log's end was already set: ignored a second page"
+                "the memory-backed file that records the log's end was already chosen: ignored a second file"
             );
         }
     }

@@ -208,7 +208,7 @@ impl Index {
             let runs = ALL.map(|keyspace| self.write_run(keyspace, &notes));
             let mut state = self.state.write();
             for (all, run) in state.runs.iter_mut().zip(runs.into_iter().collect::<Result<Vec<_>, _>>()?) {
-                // After a failed rebuild, the new run can be older than existing runs, so it is inserted by position.
+                // After a failed rebuild, the new run can cover earlier log positions than existing runs.
                 let at = all.partition_point(|of| of.from() < run.from());
                 all.insert(at, run);
             }
@@ -238,7 +238,6 @@ impl Index {
         writer.finish()
     }
 
-    /// Returns whether any runs were merged.
     pub(crate) fn merge(&self) -> Result<bool, ViewError> {
         let mut merged = false;
         for (number, keyspace) in ALL.into_iter().enumerate() {
@@ -487,7 +486,7 @@ fn having(runs: Vec<Run>, player: &[u8; 8]) -> impl Iterator<Item = Run> {
 
 fn groups(run: &Run, within: &[u8]) -> Result<Vec<Vec<u8>>, ViewError> {
     let (mut groups, mut from) = (vec![], within.to_vec());
-    // Skips keys with an empty currency, which belong to commits after a round's bet.
+    // 8 bytes are a player's hash. Skips the keys of commits after a bet, in which 0 follows instead of a currency.
     if from.len() == 8 {
         from.push(1);
     }

@@ -86,7 +86,7 @@ impl Ledgers {
         })))
     }
 
-    /// Has no effect after the first clone.
+    /// Has no effect while clones of this value exist, because they share the setting.
     #[must_use]
     pub fn with_archive(mut self, archived: Option<ArchivedReads>) -> Self {
         if let Some(partitions) = Arc::get_mut(&mut self.0) {

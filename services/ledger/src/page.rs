@@ -58,7 +58,8 @@ impl Page {
 
     pub(crate) fn release(&self) {
         if let Err(error) = self.file.unlock() {
-            tracing::warn!(file = %self.path.display(), %error, "failed to unlock the page that records the log's end");
+            tracing::warn!(file = %self.path.display(), %error, "failed to release the lock on the memory-backed file \
+                 that records the log's end");
         }
     }
 
@@ -70,10 +71,11 @@ impl Page {
         if let Err(error) = written
             && !self.failed.swap(true, Ordering::Relaxed)
         {
-            tracing::error!(file = %self.path.display(), %error, "failed to write the page that records the log's \
-                 end: the next start revokes unused seals");
+            tracing::error!(file = %self.path.display(), %error, "failed to write the memory-backed file that \
+                 records the log's end: without this file, the next start revokes unused seals");
             if let Err(error) = std::fs::remove_file(&self.path) {
-                tracing::error!(file = %self.path.display(), %error, "failed to remove the page that records the log's end");
+                tracing::error!(file = %self.path.display(), %error, "failed to remove the memory-backed file that \
+                     records the log's end");
             }
         }
     }

@@ -156,8 +156,8 @@ impl Players {
         books.load(stream, state);
     }
 
-    /// Evicts players if the maximum number is in memory. Visits at most `places` players, and returns whether more
-    /// players could be evicted.
+    /// Evicts players if the maximum number is in memory. Visits at most `places` players, and returns whether players
+    /// remain to be visited.
     pub(crate) fn make_room(&self, books: &mut Books, places: usize) -> bool {
         if books.players_in_memory() < self.players_max {
             return false;

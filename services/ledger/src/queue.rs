@@ -72,7 +72,7 @@ pub(crate) fn repeated(logged: Arc<Logged>, fingerprint: [u8; 16]) -> Verdict {
     })
 }
 
-/// Owner of the queue slots for other processes' proposals on shared streams.
+/// Proposals of other processes to streams without an operator count against the queue limit under this name.
 const NODES: &str = "(nodes)";
 
 #[derive(Clone)]

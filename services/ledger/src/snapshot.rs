@@ -1,8 +1,8 @@
 //! Snapshots of the ledger's state.
 //!
 //! A snapshot is a [checkpoint](Checkpoint) of the [store of views](motherlode_views). Startup uses the newest intact
-//! snapshot that has this [state version](STATE_VERSION) and whose last record has the same hash in the log; otherwise
-//! it replays the whole log. The audit never reads a snapshot.
+//! snapshot that has this build's [state version](STATE_VERSION) and whose last record has the same hash in the log;
+//! otherwise it replays the whole log. The audit never reads a snapshot.
 
 use crate::{
     chain::{ChainHead, record_hash},
@@ -343,7 +343,7 @@ pub struct Balance {
 }
 
 /// Reads the balances and the last record from the newest snapshot that belongs to the folder `index`. Returns `None`
-/// if no snapshot has this state version. Writes no files, so a service can use the folder at the same time.
+/// if no snapshot has this build's state version. Writes no files, so a service can use the folder at the same time.
 pub fn balances(index: &Path, partition: u32) -> Result<Option<(Vec<Balance>, ChainHead)>, ViewError> {
     let store = Arc::new(Store::read_only(&index.with_extension("views"), partition));
     let mut checkpoints = store.checkpoints().into_iter();
@@ -360,15 +360,15 @@ pub fn balances(index: &Path, partition: u32) -> Result<Option<(Vec<Balance>, Ch
 }
 
 /// Reads the digest of the state in the newest snapshot that belongs to the folder `index` (PL-37). Returns `None` if
-/// no snapshot has this state version. The result's `actor` is empty. Writes no files, so a service can use the folder
-/// at the same time.
+/// no snapshot has this build's state version. The result's `actor` is empty. Writes no files, so a service can use the
+/// folder at the same time.
 pub fn base(index: &Path, partition: u32) -> Result<Option<BaseTaken>, ViewError> {
     let store = Arc::new(Store::read_only(&index.with_extension("views"), partition));
     let mut checkpoints = store.checkpoints().into_iter();
     let Some((_, checkpoint)) = checkpoints.find(|(_, checkpoint)| checkpoint.state_version == STATE_VERSION) else {
         return Ok(None);
     };
-    let wrong = || ViewError::Entry { keyspace: "players", reason: "the state has no canonical form" };
+    let wrong = || ViewError::Entry { keyspace: "players", reason: "the digest of the state cannot be computed" };
     let (mut state, mut whole) = (StateDigest::default(), true);
     Players::open(&store, &checkpoint, usize::MAX)?.fixed().each(|stream, player| match &stream {
         StreamId::Player { operator, player: name } => match StateDigest::player(operator, name, &player) {

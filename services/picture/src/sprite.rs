@@ -8,7 +8,6 @@ use std::{cmp::Reverse, collections::BTreeSet};
 
 const SPRITES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/sprites.rs"));
 
-/// Number of symbols in a game's icon.
 const ICONS: usize = 3;
 
 #[must_use]

@@ -1,7 +1,7 @@
 //! Health of the process and of each service (`docs/reference/health.md`).
 //!
 //! A writer on a shared store is NOT_SERVING if its authority was last confirmed more than [`AUTHORITY_AGE_MAX`] ago.
-//! This limit is shorter than the silence after which a standby takes over.
+//! This limit is shorter than the writer's silence after which a standby takes over.
 
 use crate::tasks::{Kind, Tasks};
 use futures_util::future::select_all;

@@ -17,7 +17,7 @@ use core::fmt;
 use serde::{Serialize, Serializer, ser};
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the state has no canonical form: {0}")]
+#[error("cannot encode the state for its digest: {0}")]
 pub struct NotCanonical(String);
 
 impl ser::Error for NotCanonical {

@@ -237,9 +237,15 @@ fn figures(told: &GetGameResponse) -> Markup {
             false => format!(" at {} {}", top.coin_value, top.currency_code),
         };
         rows.push(("Highest stated win of a round, without the gamble".to_owned(), bets(&top.bets) + &at));
-        rows.push(("Maximum chance of this win, without the gamble".to_owned(), top.probability_at_most.clone()));
+        rows.push((
+            "Upper bound on the chance of this win, without the gamble".to_owned(),
+            top.probability_at_most.clone(),
+        ));
         rows.push(("Highest stated win of a round, with the gamble".to_owned(), bets(&top.gambled_bets)));
-        rows.push(("Maximum chance of this win, with the gamble".to_owned(), top.gambled_probability_at_most.clone()));
+        rows.push((
+            "Upper bound on the chance of this win, with the gamble".to_owned(),
+            top.gambled_probability_at_most.clone(),
+        ));
         rows.push(("Explanation of the highest wins".to_owned(), top.says.clone()));
     }
     rows.extend(told.conditional_returns.iter().map(|of| (sentence(&of.title), percent(&of.rtp))));

@@ -70,7 +70,7 @@ async fn declaration(visit: &Visit, pool_id: &str) -> Result<Markup, Failure> {
     };
     Ok(html! {
         p { "If the bet of a voided round was placed in this period, the round's contribution is returned to the \
-             operator's house account. If operators are configured, a second actor must approve the incident." }
+             operator's house account. If operators are configured, a second actor must approve the declaration." }
         (act(visit, &format!("/jackpots/{pool_id}/incident"), "Declare an incident", true, &parts)?)
     })
 }

@@ -179,8 +179,8 @@ async fn awards(visit: &Visit, pool_id: &str) -> Result<Markup, Failure> {
                  share of the jackpot at the hit's position in the log, including the winning bet's contribution. \
                  The award takes the coin's share of the increments, and the coin's share of the seed from the reserve \
                  first, then from the house. The rest of the increments goes to the reserve. A collision is a second \
-                 hit within one refresh interval of the counters: the second hit gets its share of the seed and all \
-                 increments since the first hit." }
+                 hit within one refresh interval of the counters: the second hit gets all increments since the first \
+                 hit, and its coin's share of the seed." }
             @if answer.awards.is_empty() { p { "None." } }
             @else {
                 (table("Awards", &head, answer.awards.iter().map(row).collect()))

@@ -172,7 +172,7 @@ fn figures(job: &Job) -> Markup {
             (
                 class.from.clone(),
                 share(class.rounds),
-                format!("win class {}: {} rounds", class.from, count(class.rounds)),
+                format!("lowest win in bets: {}; rounds: {}", class.from, count(class.rounds)),
             )
         })
         .collect();

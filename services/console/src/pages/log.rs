@@ -51,7 +51,6 @@ pub(crate) async fn part(visit: Visit) -> Result<Response, Failure> {
 const FILTERS: [&str; 4] = ["stream", "kind", "from", "until"];
 
 struct Filter<'a> {
-    /// Whether the reader may see only some of the records.
     sees_some: bool,
     stream: &'a str,
     kind: String,

@@ -44,8 +44,7 @@ async fn part(
 
 async fn sheet(visit: &Visit, told: &GetGameResponse, part: SheetPart) -> Result<Markup, Failure> {
     let (cash, mut told) = (cash(told), told.clone());
-    // The jackpot returns change with the exchange rates. The sheet does not show these returns, so they must not change
-    // the cache key.
+    // Returns from jackpots vary with the exchange rates. The sheet does not show them, so the cache key excludes them.
     if let Some(returns) = &mut told.jackpot_returns {
         returns.coins.clear();
     }

@@ -36,7 +36,7 @@ const SORTS: [(&str, &str); 5] = [
     ("active", "Players last active on a day"),
     ("net", "Net result of a day"),
     ("rounds", "Rounds of a day"),
-    ("balance", "Balance after a day"),
+    ("balance", "Balance at the end of a day"),
 ];
 
 #[derive(Debug, Default, Clone, PartialEq)]

@@ -101,7 +101,7 @@ fn reasons(calls: &[RefusedCall]) -> Markup {
                     h3 { (name) }
                     (facts(&[
                         ("Listed calls", html! { a href=(path(name)) { (count(number(name))) } }),
-                        ("Meaning", html! { (Reason::from_name(name).map_or_else(|| "The transport refused the call.".to_owned(), meaning)) }),
+                        ("Meaning", html! { (Reason::from_name(name).map_or_else(|| "The gRPC server refused the call before the service handled it.".to_owned(), meaning)) }),
                         ("Retry helps", html! { (Reason::from_name(name).map_or_else(|| "no".to_owned(), |reason| reason.retry().to_string())) }),
                     ]))
                 }
@@ -149,7 +149,7 @@ mod tests {
         let told = reasons(&[call("LOSS_LIMIT"), call("LOSS_LIMIT"), call("_OTHER")]).into_string();
         assert_eq!(told.matches("<section id=").count(), 2, "{told}");
         assert!(told.contains("<section id=\"LOSS_LIMIT\"><h3>LOSS_LIMIT</h3>"), "{told}");
-        assert!(told.contains(&meaning(Reason::LossLimit)) && told.contains("The transport refused"), "{told}");
+        assert!(told.contains(&meaning(Reason::LossLimit)) && told.contains("The gRPC server refused"), "{told}");
         for reason in Reason::all() {
             assert!(!meaning(reason).contains("]("), "{reason}");
         }

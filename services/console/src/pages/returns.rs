@@ -91,9 +91,9 @@ fn judged(published: &str, sum: &Return, out: usize, first: Option<&str>) -> Mar
             (tile("Verdict", html! { @if out == 0 { "Within its bands" } @else { strong.bad { "Outside its band" } "; rows outside their band in the tables below: " (count(out)) } }))
             @if let Some(first) = first { (tile("First day on which a stake's return was outside its band", html! { (first) })) }
             (tile("Published", html! { (percent(published)) }))
-            (tile(&format!("Actual return in {}", sum.currency_code), html! { (percent(&sum.held_rtp)) }))
+            (tile(&format!("Actual return of bets in {}", sum.currency_code), html! { (percent(&sum.held_rtp)) }))
             (tile("Band around the expected return", html! { "−" (percent(&sum.band_below)) " to +" (percent(&sum.band)) }))
-            (tile("Rounds, and their effective number (weighted by stake)", html! { (count(sum.rounds)) ", " (count(&sum.effective_rounds)) }))
+            (tile("Rounds, and the number of equal-stake rounds with the same precision", html! { (count(sum.rounds)) ", " (count(&sum.effective_rounds)) }))
         }
     }
 }
@@ -120,8 +120,8 @@ fn features(total: &Return) -> Markup {
     let (version, currency) = (&total.rules_version, &total.currency_code);
     let head = ["Feature", "Rounds", "Actual frequency", "Expected frequency", "Distance"];
     html! {
-        h3 { (format!("Features of rules version {version} in {currency}")) }
-        (table(&format!("Features of rules version {version} in {currency}"), &head, total.features.iter().map(row).collect()))
+        h3 { (format!("Features of rules version {version}, bets in {currency}")) }
+        (table(&format!("Features of rules version {version}, bets in {currency}"), &head, total.features.iter().map(row).collect()))
     }
 }
 
@@ -192,7 +192,8 @@ mod tests {
             ..Return::default()
         };
         let told = features(&total).into_string();
-        for part in ["Features of rules version 1.0.1 in EUR", "Treasure", "1,234", "1.2340 %", "1.2360 %", "-0.06 σ"]
+        for part in
+            ["Features of rules version 1.0.1, bets in EUR", "Treasure", "1,234", "1.2340 %", "1.2360 %", "-0.06 σ"]
         {
             assert!(told.contains(part), "{part}: {told}");
         }

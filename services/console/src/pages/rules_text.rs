@@ -24,7 +24,7 @@ fn heading(block: &str) -> (Option<String>, &str) {
     (Some(capital + &letters.as_str().to_lowercase()), rest)
 }
 
-/// Joins lines to paragraphs. A line is its paragraph's last if the next line's first word would have fit on it.
+/// Joins lines into paragraphs. A line is its paragraph's last if the next line's first word would have fit on it.
 fn paragraphs(text: &str, width: usize) -> Vec<String> {
     let mut all: Vec<String> = vec![];
     let mut length = 0;

@@ -80,7 +80,7 @@ pub(super) fn space(disk: &Disk) -> String {
     let used = disk.total_bytes.saturating_sub(disk.free_bytes);
     let share = u128::from(used) * 100 / u128::from(disk.total_bytes.max(1));
     let left = match (disk.growth_bytes_per_day, disk.days_left) {
-        (None, _) => "growth not measured yet".to_owned(),
+        (None, _) => "history too short to compute the growth of used space".to_owned(),
         (Some(growth), Some(days)) => format!("{} per day, {} days left", bytes(growth.unsigned_abs()), count(days)),
         (Some(_), None) => "does not grow".to_owned(),
     };

@@ -70,7 +70,7 @@ fn program(visit: &Visit, identity: &GetIdentityResponse) -> Markup {
             details { summary { "The models of this program's games" }
                 (table("Models", &["Game", "Rules", "SHA-256 of the model"], rows.collect())) }
             @if visit.may("RunSelfCheck") {
-                form.act method="post" action="/trust/check" { (layout::word(visit)) button type="submit" { "Check program and books now" } }
+                form.act method="post" action="/trust/check" { (layout::word(visit)) button type="submit" { "Check the program and its state now" } }
             }
         }
     }

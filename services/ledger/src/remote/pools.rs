@@ -105,7 +105,8 @@ fn check_report(home: &Handle, pool: &str, report: &PartitionReported, reporting
     }
     let expected = home
         .books(|books| reporting.books(|there| books.partition_report_to(pool, report.partition, there, report.to)));
-    // The proposer's copy of the pool may be older, so the number of open rounds is not compared.
+    // The number of open rounds is not compared: the proposer computed it from its own copy of the pool, which can be
+    // older than this process's copy.
     let same_end = |expected: &StretchEnd| match (&report.end, expected) {
         (StretchEnd::Standing { mirrored: then, .. }, StretchEnd::Standing { mirrored: now, .. }) => then <= now,
         (decision, expected) => decision == expected,

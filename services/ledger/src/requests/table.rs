@@ -192,7 +192,6 @@ impl Requests {
         writer.finish()
     }
 
-    /// Returns whether any runs were merged.
     pub(crate) fn merge(&self) -> Result<bool, ViewError> {
         let runs = self.state.read().runs.clone();
         let Some(range) = motherlode_views::mergeable(&runs) else { return Ok(false) };

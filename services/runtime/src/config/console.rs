@@ -35,7 +35,6 @@ fn address(url: &str) -> Option<Uri> {
 impl Console {
     pub const USUAL: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 50080);
 
-    /// Returns the host name of `check_url`, without a port.
     #[must_use]
     pub fn check_host(&self) -> Option<String> {
         Some(address(self.check_url.as_deref()?)?.host()?.to_ascii_lowercase())

@@ -11,7 +11,6 @@ pub const FAULTY: &[(&str, &[&str])] = &[
     ("[console\n", &["line 1", "unclosed table"]),
     ("reflection = true\nreflection = true\n", &["line 2", "duplicate key"]),
     ("[tls]\ncertificate = \"tls.pem\"\n", &["missing field `key`"]),
-    // Out of range.
     ("partitions = 0\n", &["partitions is 0", "1 to 64"]),
     ("partitions = 70\n", &["partitions is 70", "1 to 64"]),
     ("[limits]\nmessage_bytes_max = 0\n", &["limits.message_bytes_max is 0", "1024 to"]),
@@ -20,13 +19,11 @@ pub const FAULTY: &[(&str, &[&str])] = &[
     ("[interruption]\nsweep_ms = 0\n", &["interruption.sweep_ms is 0", "100 to"]),
     ("[store]\nreplicas = 9\n", &["store: replicas", "1, 3 or 5"]),
     ("[[operators]]\nid = \"a\"\ncalls_per_second_max = 0\n", &["operator \"a\"", "above 0"]),
-    // Unknown names.
     ("[jurisdictions]\ndefault = \"mars\"\n", &["jurisdictions", "no profile mars"]),
     ("[rules]\nsuperseded_enabled = [\"chess 1.0\"]\n", &["rules", "chess 1.0", "a superseded rules version"]),
     ("[store]\nurl = \"http://x\"\n", &["store: url", "nats://host:port"]),
     ("[[proofs.witnesses]]\nurl = \"x\"\nkey = \"y\"\n", &["proofs: witness x", "not an Ed25519 verifier key"]),
     ("[[operators]]\nid = \"a b\"\n", &["operator \"a b\"", "1 to 64 characters"]),
-    // Contradictions.
     ("role = \"spin\"\n", &["ledger: targets", "has no log"]),
     ("[[operators]]\nid = \"a\"\n[[operators]]\nid = \"a\"\n", &["operator \"a\"", "configured twice"]),
     ("[[operators]]\nid = \"a\"\nwallet = \"seamless\"\n", &["operator \"a\"", "needs operators.seamless"]),
@@ -34,7 +31,6 @@ pub const FAULTY: &[(&str, &[&str])] = &[
         "listen = \"0.0.0.0:0\"\n",
         &["0.0.0.0:0 is reachable beyond loopback", "[allow_beyond_loopback] plaintext = true"],
     ),
-    // Credentials.
     (
         "[[operators]]\nid = \"a\"\n[[operators.credentials]]\nname = \"x\"\ntoken_sha256 = \"12\"\nroles = [\"play\"]\n",
         &["line 5", "64 hexadecimal digits"],
@@ -47,7 +43,6 @@ pub const FAULTY: &[(&str, &[&str])] = &[
         "[[operators]]\nid = \"a\"\n[[operators.credentials]]\nname = \"x\"\nroles = [\"fly\"]\n",
         &["unknown variant `fly`", "`support`"],
     ),
-    // TLS files.
     (
         "[tls]\ncertificate = \"nowhere\"\nkey = \"tls.key\"\n",
         &["tls.certificate names /", "/nowhere, which cannot be read", "No such file"],
@@ -62,7 +57,6 @@ pub const FAULTY: &[(&str, &[&str])] = &[
     ),
     ("[tls]\ncertificate = \"tls.pem\"\nkey = \"plain\"\n", &["key plain", "must be PEM"]),
     ("[tls]\ncertificate = \"tls.pem\"\nkey = \"expired.key\"\n", &["key expired.key", "do not match", "KeyMismatch"]),
-    // Telemetry.
     ("[telemetry]\nfilter = \"wran\"\n", &["telemetry.filter: \"wran\" is neither a level", "TARGET=LEVEL"]),
     (
         "[telemetry]\nfilter = \"info,motherlode_ledger=loud\"\n",
@@ -87,12 +81,10 @@ pub const FAULTY: &[(&str, &[&str])] = &[
         &["0.0.0.0:0 is reachable beyond loopback and serves metrics", "[allow_beyond_loopback] telemetry = true"],
     ),
     ("[telemetry]\nlog_format = \"xml\"\n", &["unknown variant `xml`", "`json`"]),
-    // Currencies.
     (
         "[currencies.ladders.neptune]\nEUR = { coin_values = \"0.003\", default = \"0.003\" }\n",
         &["currencies:", "0.003"],
     ),
-    // Files and addresses.
     (
         "[proofs]\nkey_file = \"nowhere\"\n",
         &["proofs.key_file names /", "/nowhere, which cannot be read", "No such file"],
