@@ -74,7 +74,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 }
 
 fn bases(args: &Show) -> Result<Vec<(u32, BaseTaken)>, Failure> {
-    // If the log is on JetStream, the data folder contains only the index.
+    // If the log is on JetStream, a partition has an index folder but no log folder.
     let is_there = |partition: &u32| {
         let index = index_folder(&args.data, *partition);
         index.with_extension("views").is_dir() || log_folder(&args.data, *partition).is_dir()

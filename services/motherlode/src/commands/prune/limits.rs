@@ -19,16 +19,16 @@ const DAY_MS: i64 = 86_400_000;
 /// stopped, the next run resumes.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
-    /// Log to prune: the data folder of a stopped service, or nats://host:port,... For nats://, the data folder in the
-    /// --config file must belong to a stopped ledger process, although another process may serve the log.
+    /// Log to prune: the data folder of a stopped service, or nats://host:port,... For nats://, the command uses the data
+    /// folder in the --config file: stop the ledger process with this folder. Other processes may serve the log.
     #[arg(value_name = "LOG")]
     pub(super) log: String,
     /// Archive of this log: a folder, or s3://BUCKET/PREFIX. Each record is compared with its archived copy before it
     /// is removed.
     #[arg(long, value_name = "PLACE")]
     pub(super) archive: String,
-    /// Number of days for which records are kept. Requests from these days can be repeated, and their rounds can be
-    /// shown and voided.
+    /// Number of days for which records are kept. A retry of a request from these days returns the original answer, and
+    /// rounds from these days can be shown and voided.
     #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(0..=36_500))]
     pub(super) keep_days: u32,
     /// Public key of the log. If given, the whole archive and its signed checkpoints are also verified.

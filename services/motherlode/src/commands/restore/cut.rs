@@ -20,7 +20,7 @@ pub(super) enum To {
     /// Positions in partitions 0, 1, and so on; a partition without a position is cut before its first record that
     /// refers to an omitted record of partition 0.
     Positions(Vec<Position>),
-    /// Time in Unix milliseconds.
+    /// Keeps the records up to this time, in Unix milliseconds.
     Time(i64),
 }
 
@@ -65,7 +65,7 @@ pub(super) struct Cut {
     pub(super) kept: CutState,
     /// Position of the archive's last record.
     pub(super) last: Position,
-    /// Last position that the kept records refer to in each other partition.
+    /// For every partition but this one, the highest position that a kept record refers to.
     pub(super) reports: BTreeMap<u32, Position>,
 }
 
@@ -224,7 +224,7 @@ impl CutState {
     }
 }
 
-/// Returns the restore's number if the record is the commit that a restore appended.
+/// Returns the number that identifies a restore if the record is the commit that this restore appended.
 pub(super) fn number(found: &Record) -> Option<u64> {
     let logged = record::decode(&found.bytes).ok()?;
     logged.commit.events.iter().find_map(|event| match event {

@@ -48,7 +48,7 @@ struct Line<'a> {
     /// Whether the service sends the transaction again with the same id after the restore.
     repeated: bool,
     partition: u32,
-    /// Position of the record that caused the transaction.
+    /// Position of the record that caused the wallet transaction.
     position: Position,
     wallet_transaction_id: &'a str,
 }
@@ -198,7 +198,7 @@ impl Undone {
         }
     }
 
-    /// Makes the file durable, and returns the sums per operator as text.
+    /// Makes the list of transactions durable, and returns their sums per operator as text.
     pub(super) fn finish(self) -> Result<String, Failure> {
         if let Some(failed) = self.failed {
             return Err(failed);
