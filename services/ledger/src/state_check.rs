@@ -85,7 +85,7 @@ impl StateCheck {
                 tracing::warn!(
                     partition,
                     first,
-                    "cannot check the snapshot of another build, because the first records are archived"
+                    "cannot check the snapshot of another build, because a prune removed the log's first records: the snapshot is used unchecked"
                 );
             }
             Err(error) => {

@@ -96,7 +96,9 @@ fn bases(args: &Show) -> Result<Vec<(u32, BaseTaken)>, Failure> {
 
 fn text((partition, base): &(u32, BaseTaken)) -> String {
     let BaseTaken { position, record_hash, form, digest, .. } = base;
-    let mut text = format!("partition {partition}: state at position {position}, digest version {form}\n");
+    let mut text = format!(
+        "partition {partition}: state at position {position}, digest format {form} (compare only equal formats)\n"
+    );
     let _ = writeln!(text, "  digest  {}\n  record hash  {}", hex(digest), hex(record_hash));
     text
 }

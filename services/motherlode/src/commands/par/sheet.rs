@@ -174,8 +174,8 @@ fn combinations(info: &GameInfo, set: &ReelSet) -> Vec<String> {
         lines.push(format!("  {} x {name:<24}{pays:>14}{once:>18}{:>14}", of.count, percent(&of.rtp, 5)));
     }
     lines.push(String::new());
-    let pays = "The figures are multiplied by the line's coins for line wins, by the total bet for scatter wins, and by \
-                the bet's coins for ways wins. fs: free spins.";
+    let pays = "pays, in coins: per coin bet on the line (line wins), per coin of the total bet (scatter wins), or per \
+                winning way (ways wins). fs: free spins.";
     lines.extend(wrapped(pays, ROW_WIDTH - 4).into_iter().map(|line| format!("    {line}")));
     lines
 }

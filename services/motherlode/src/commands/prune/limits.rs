@@ -34,8 +34,8 @@ pub struct Args {
     /// Public key of the log. If given, the whole archive and its signed checkpoints are also verified.
     #[arg(long, value_name = "KEY")]
     pub(super) key: Option<VerifierKey>,
-    /// On JetStream, also keep the messages of the N seconds before the log's new start. A server that is down during
-    /// the prune removes some of these messages when it returns, and must return within N seconds.
+    /// On JetStream, also keep the messages of the N seconds before the first kept record. A server that is down during
+    /// the prune removes old messages when it returns. If it returns after N seconds or more, it removes kept records too.
     #[arg(long, value_name = "N", default_value_t = 86_400)]
     pub(super) margin_seconds: u64,
     /// Only print the limits; remove nothing.
@@ -116,7 +116,7 @@ impl<'a> Limiter<'a> {
 
     pub(super) fn finish(mut self) -> Vec<Limits> {
         if let Some(home) = self.found.first_mut() {
-            home.add("rates and switches not yet copied to other partitions", self.uncopied);
+            home.add("exchange rates and switches that other partitions have not copied", self.uncopied);
         }
         self.found
     }

@@ -138,7 +138,7 @@ impl<'a> Cutter<'a> {
         }
     }
 
-    /// Checks that the partition is cut at the requested position, consistently with partition 0.
+    /// Fails if the kept records end before the requested position, or lack one that partition 0 refers to.
     pub(super) fn finish(self) -> Result<Cut, Failure> {
         let Self { partition, to, archived, home_end, reported, kept, cut, reports, refers, last, fault, undone } =
             self;
@@ -154,7 +154,7 @@ impl<'a> Cutter<'a> {
                     "the partition's record at position {} refers to position {refers} of partition 0, but partition 0 would end at position {home_end}",
                     kept.end + 1
                 ),
-                None => format!("the last complete archive ends at position {archived}"),
+                None => format!("the partition's archive is complete only up to position {archived}"),
             };
             let what = format!("partition {partition} cannot be restored to position {wanted}: {why}");
             return Err(Failure::unusable(what).with_step(step));

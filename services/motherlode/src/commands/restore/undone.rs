@@ -1,4 +1,4 @@
-//! Transactions of seamless wallets that a restore undoes, because records after its position caused or confirmed them.
+//! Transactions of seamless wallets that a restored log lacks, because the removed records caused or confirmed them.
 
 use crate::commands::Failure;
 use motherlode_log::Position;
@@ -62,7 +62,7 @@ struct Call {
     position: Position,
 }
 
-/// Wallet calls for one player that have no answer yet, by the request that caused them.
+/// One player's wallet calls without an answer. The key of `calls` contains the id of the causing request.
 #[derive(Debug, Default)]
 struct Pending {
     calls: BTreeMap<(SmolStr, Kind, Currency), Call>,
@@ -218,7 +218,7 @@ impl Undone {
             );
         }
         if text.is_empty() {
-            text += "  the restore undid no transactions of seamless wallets\n";
+            text += "  the restored log lacks no transactions of seamless wallets\n";
         }
         Ok(text)
     }
