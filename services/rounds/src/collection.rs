@@ -11,7 +11,6 @@ use motherlode_state::{Collection, Currency, Event, Minor, PlayerState, RoundSta
 /// Key in the log for the picked companion.
 const COMPANION: &str = "witch";
 
-/// Returns the number of the companion that the player has picked in a game.
 #[must_use]
 pub fn companion(player: &PlayerState, game: &dyn Game) -> Option<i64> {
     player.collection(game.name(), "")?.get(COMPANION).copied()
@@ -28,7 +27,6 @@ pub fn picked_companion(changes: &[(SmolStr, i64)], scope: &str) -> Option<i64> 
     changes.iter().find(|(key, _)| scope.is_empty() && key == COMPANION).map(|(_, companion)| *companion)
 }
 
-/// Returns whether the event changes only the player's pick of a companion.
 #[must_use]
 pub fn picks_companion(changed: &Event) -> bool {
     let Event::CollectionChanged { game, scope, changes } = changed else { return false };

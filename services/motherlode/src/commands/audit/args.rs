@@ -13,8 +13,8 @@ pub struct Args {
     /// Also print the digest of this operator's records, for comparison with the operator's copy.
     #[arg(long, value_name = "NAME")]
     pub(super) operator: Option<String>,
-    /// Last position that the operator's digest covers, as stated in the report on the copy. Default: the log's end. For
-    /// several partitions: the position in partition 0, in partition 1, and so on, separated by commas.
+    /// Last position that the operator's digest covers, as stated in the report on the copy. Default: the log's end.
+    /// Further positions, after commas, are for partitions 1, 2, and so on.
     #[arg(long, value_name = "POSITION", requires = "operator", value_delimiter = ',')]
     pub(super) to: Vec<u64>,
     /// Public key of the log, to verify checkpoints. Default: the public key of proofs.key in the folder.
@@ -26,8 +26,8 @@ pub struct Args {
     /// Recompute each seal in the log from this file of draw keys. Keep the file secret: its keys reveal future draws.
     #[arg(long, value_name = "FILE")]
     pub(super) draw_keys: Option<PathBuf>,
-    /// Print the digest of the state at this position, to confirm a base. For several partitions: the position in
-    /// partition 0, in partition 1, and so on, separated by commas.
+    /// Print the digest of the state at this position, to confirm a base. Further positions, after
+    /// commas, are for partitions 1, 2, and so on.
     #[arg(long, value_name = "POSITION", value_delimiter = ',')]
     pub(super) base: Vec<u64>,
     /// Archive that contains the records removed from a pruned log.
