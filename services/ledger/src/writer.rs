@@ -474,7 +474,8 @@ impl Judging<'_> {
         {
             return repeated(logged, proposal.fingerprint);
         }
-        // A commit on another stream, such as a cancellation, may forbid this proposal. Any later commit causes this check.
+        // A commit on another stream, such as a cancellation, may forbid this proposal. Any later commit is a reason to
+        // check.
         if staged.end.position > checked_to
             && let Some(barrier) = proposal.barrier(shared.partition)
         {

@@ -45,7 +45,7 @@ impl Transition<'_, '_> {
                 if begins { Ok(()) } else { Err(Refused::BadGeneration { number: begun.number }) }
             }
             (Event::LogRestored(restored), Some(system)) => {
-                // A restore must revoke the seals of draws that the undone records may have revealed.
+                // A restore must revoke the seals of draws that the removed records may have revealed.
                 let ends = |event: &Event| matches!(event, Event::GenerationBegun(begun) if begun.evidence == StartEvidence::Restored);
                 if !self.commit.events.iter().any(ends) {
                     return Err(Refused::BadRestore { number: restored.number });

@@ -26,8 +26,8 @@ pub struct Args {
     /// Recompute each seal in the log from this file of draw keys. Keep the file secret: its keys reveal future draws.
     #[arg(long, value_name = "FILE")]
     pub(super) draw_keys: Option<PathBuf>,
-    /// Print the digest of the state at this position, to confirm a base. Further positions, after
-    /// commas, are for partitions 1, 2, and so on.
+    /// Print the digest of the state at this position, to confirm a base. Further positions, after commas,
+    /// are for partitions 1, 2, and so on.
     #[arg(long, value_name = "POSITION", value_delimiter = ',')]
     pub(super) base: Vec<u64>,
     /// Archive that contains the records removed from a pruned log.

@@ -19,8 +19,8 @@ const DAY_MS: i64 = 86_400_000;
 /// stopped, the next run resumes.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
-    /// Log to prune: the data folder of a stopped service, or nats://host:port,... For nats://, the command uses the data
-    /// folder in the --config file: stop the ledger process with this folder. Other processes may serve the log.
+    /// Log to prune: the data folder of a stopped service, or nats://host:port,... For nats://, the command uses the
+    /// data folder in the --config file: stop the ledger process with this folder. Other processes may serve the log.
     #[arg(value_name = "LOG")]
     pub(super) log: String,
     /// Archive of this log: a folder, or s3://BUCKET/PREFIX. Each record is compared with its archived copy before it
@@ -35,7 +35,7 @@ pub struct Args {
     #[arg(long, value_name = "KEY")]
     pub(super) key: Option<VerifierKey>,
     /// On JetStream, also keep the messages of the N seconds before the first kept record. A server that is down during
-    /// the prune removes old messages when it returns. If it returns after N seconds or more, it removes kept records too.
+    /// the prune removes old messages when it returns; after N seconds, it would also remove kept records.
     #[arg(long, value_name = "N", default_value_t = 86_400)]
     pub(super) margin_seconds: u64,
     /// Only print the limits; remove nothing.
