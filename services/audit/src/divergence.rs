@@ -106,7 +106,7 @@ pub enum Unusable {
     NoLog(PathBuf),
     #[error("cannot read {}: {source}", path.display())]
     Io { path: PathBuf, source: io::Error },
-    #[error("{}: the log starts at position {first} because earlier records are archived: name its archive with --archive", log.display())]
+    #[error("{}: the log starts at position {first} because earlier records were archived and removed: name its archive with --archive", log.display())]
     Archived { log: PathBuf, first: Position },
     #[error(transparent)]
     Damaged(Damage),

@@ -99,7 +99,6 @@ impl Fold {
         Ok(())
     }
 
-    /// Computes the state's digest from the digests of `players` and the shared state in `books`.
     pub(crate) fn digest<'d>(
         &mut self,
         position: Position,

@@ -12,7 +12,6 @@ pub struct Report {
     pub position: Position,
     pub head: Hash,
     pub tail: Tail,
-    /// Digest of the state at the position [`Options::base`](crate::Options::base).
     pub base: Option<BaseDigest>,
     pub books: Books,
     pub returns: Vec<Return>,

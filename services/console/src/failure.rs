@@ -76,7 +76,6 @@ impl IntoResponse for Failure {
     }
 }
 
-/// Title and content of a failure's page, for [`framed`](crate::failure_frame::framed).
 #[derive(Clone)]
 pub(crate) struct FailurePage(pub(crate) &'static str, pub(crate) Markup);
 

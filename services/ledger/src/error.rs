@@ -15,7 +15,7 @@ pub enum OpenError {
     #[error("the books refuse the commit at position {position}: {source}")]
     Refused { position: Position, source: Refused },
     #[error(
-        "the log starts at position {0}: earlier records are archived, and no usable snapshot covers these records; copy \
+        "the log starts at position {0}: earlier records were archived and removed, and no usable snapshot covers these records; copy \
          `index/` and `proofs/` from another process of this log, or restore the log from its archive with `motherlode \
          restore`"
     )]

@@ -65,7 +65,6 @@ impl Recovered {
         ]))
     }
 
-    /// Decisions in the home partition's log that the other partitions copy.
     pub fn copied_decisions(&self) -> Result<Vec<(StreamId, Position)>, FetchError> {
         let (core, mut found) = (&*self.applier.shared, vec![]);
         for stream in [StreamId::Rates, StreamId::System] {
@@ -81,7 +80,6 @@ impl Recovered {
         Ok(found)
     }
 
-    /// First decision of the home partition that this partition has not copied.
     pub fn first_uncopied(&self, decisions: &[(StreamId, Position)]) -> Result<Option<Position>, FetchError> {
         let (requests, mut first) = (&self.applier.shared.requests, None);
         for (stream, position) in decisions {

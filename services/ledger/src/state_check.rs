@@ -15,7 +15,7 @@ use std::{borrow::Cow, collections::HashMap, hash::Hasher, sync::Arc, time::Inst
 
 const PLAYERS_MIN: usize = 1 << 12;
 const PLAYERS_MAX: usize = 1 << 16;
-/// Number of times the sample is halved at [`PLAYERS_MIN`] players; later it is halved only at [`PLAYERS_MAX`].
+/// The sample is halved this many times when it reaches [`PLAYERS_MIN`] players, then when it reaches [`PLAYERS_MAX`].
 const BITS: u32 = 8;
 const BYTES: usize = 1 << 20;
 
@@ -85,7 +85,7 @@ impl StateCheck {
                 tracing::warn!(
                     partition,
                     first,
-                    "cannot check the snapshot of another build, because the first records are archived"
+                    "cannot check the snapshot of another build, because a prune removed the log's first records: the snapshot is used unchecked"
                 );
             }
             Err(error) => {

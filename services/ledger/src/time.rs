@@ -12,7 +12,7 @@ const APART_MS_MAX: i64 = 1_000;
 /// Maximum time for reading both clocks; if reading took longer, the clocks are not compared.
 const LOOK_MS_MAX: i64 = 100;
 
-/// Time for which a forward jump of the clock is ignored in decisions that cannot be reversed.
+/// Time for which the deadlines of abandoned rounds ignore a forward jump of the clock.
 const DOUBT_MS: i64 = 3_600_000;
 
 const DOUBTED_MS_MIN: i64 = 60_000;

@@ -36,7 +36,7 @@ impl Trouble {
         self.in_doubt.contains(&name)
     }
 
-    /// Returns `failure`, or `Unknown` if an earlier append of the request may be in the log.
+    /// Returns `failure`, or `Unknown` if an earlier append with the same request had an unknown outcome.
     pub(crate) fn failure(&self, name: Name, failure: &AppendError) -> AppendError {
         match failure {
             AppendError::Full { reason } | AppendError::Unavailable { reason } if self.has_in_doubt(name) => {

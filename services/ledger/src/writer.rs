@@ -306,7 +306,7 @@ impl Writer {
             if let Some(newest) = staged.durable.checked_sub(1).and_then(|newest| staged.groups.get(newest))
                 && let Some(page) = self.shared.page.get()
             {
-                // This memory-backed file records the log's end before answers are sent and the group is visible.
+                // A start compares the log with the end in this file, so the file is written before answers are sent.
                 page.write(newest.end);
             }
             for group in staged.groups.drain(..std::mem::take(&mut staged.durable)) {
@@ -474,7 +474,8 @@ impl Judging<'_> {
         {
             return repeated(logged, proposal.fingerprint);
         }
-        // A request on another stream may forbid this proposal, so the log's end is compared, not the stream's.
+        // A commit on another stream, such as a cancellation, may forbid this proposal. Any later commit is a reason to
+        // check.
         if staged.end.position > checked_to
             && let Some(barrier) = proposal.barrier(shared.partition)
         {

@@ -1,7 +1,7 @@
-//! Simulated player: plays one round at a time, and sums bets and wins.
+//! Simulated player: plays one round at a time, and sums the bets and wins of settled rounds.
 //!
-//! The sums include only settled rounds. After a failed call, all calls of the round are repeated with the same request
-//! ids, so none takes effect twice (PL-11).
+//! After a failed call, all calls of the round are repeated with the same request ids, so none takes effect twice
+//! (PL-11).
 
 use crate::{
     lane::{Call, Lane},

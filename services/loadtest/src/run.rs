@@ -100,7 +100,7 @@ pub fn run_until<'a>(
 
         let reads = readers.end().await;
 
-        // Rounds whose outcome is unknown are repeated after the measurement.
+        // Rounds with an unknown outcome are retried with the same request ids, so that the books can be compared.
         let after = again();
         let in_doubt = stream::iter(players.iter_mut().filter(|player| player.in_doubt));
         let asked_again = in_doubt.for_each_concurrent(options.concurrency, async |player| {

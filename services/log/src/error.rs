@@ -20,7 +20,8 @@ pub enum AppendError {
     /// Nothing was appended. The caller may retry.
     #[error("cannot write the log: {0}")]
     Unavailable(io::Error),
-    /// The records may be in the log; the next successful append or [`settle`](crate::Store::settle) removes them.
+    /// The records of this append may be in the log. The next append or [`settle`](crate::Store::settle) first removes
+    /// them.
     #[error("the outcome of the append is unknown: {0}")]
     Unknown(io::Error),
     /// Appends are refused until the store is opened again, because an earlier write failed and left the file in an unknown

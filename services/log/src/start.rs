@@ -1,5 +1,5 @@
 //! Start of a log: its first position and the hash of the record before that position. The file `start` must be durable
-//! before segments are archived and removed. Its format:
+//! before the first segment is removed. Its format:
 //!
 //! ```text
 //! "MLSTART1"  SHA-256 of the rest 32

@@ -29,7 +29,7 @@ enum Command {
     Config(config::Args),
     /// Play rounds on a running service in the terminal.
     Play(play::Args),
-    /// Watch a running service live.
+    /// Show the jackpots of a running service live.
     Watch(watch::Args),
     /// Check whether a service accepts calls (for probes).
     Health(health::Args),

@@ -1,5 +1,5 @@
 //! Converts events of records to JSON. The fields come from the proto descriptors, so the JSON contains all fields.
-//! Amounts in EUR are decimals.
+//! Amounts in EUR become decimal strings.
 
 use crate::commands::Failure;
 use data_encoding::BASE64;

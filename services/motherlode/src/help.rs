@@ -61,7 +61,7 @@ pub(crate) struct Completions {
 
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Man {
-    /// Folder for the pages, one per command.
+    /// Folder to write the manual pages to, one per command.
     #[arg(long, value_name = "FOLDER")]
     out: PathBuf,
 }

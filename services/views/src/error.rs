@@ -16,7 +16,7 @@ pub enum ViewError {
     Entry { keyspace: &'static str, reason: &'static str },
     #[error("cannot use the catalogue of views {}: {reason}", path.display())]
     Catalogue { path: PathBuf, reason: String },
-    #[error("the checkpoint cannot be removed, because the log's records before it are archived")]
+    #[error("the checkpoint cannot be removed, because a prune removed the log's records before it")]
     Needed,
     #[error("the store of views is closing")]
     Stopped,

@@ -136,7 +136,6 @@ impl Windows {
         cells
     }
 
-    /// Evaluates the visible symbols of a spin: calls `line_win` for each line win, and counts the special symbols.
     #[inline]
     pub fn evaluate(&self, stops: &StopsAt, played: LineMask, mut line_win: impl FnMut(u8, LineWin)) -> Specials {
         let mut winners = self.lines.winners(stops, played);

@@ -76,7 +76,7 @@ impl Report {
         let pool = &books.pool;
         let how = match pool.check {
             PoolCheck::Exact => "must be equal",
-            PoolCheck::AtLeast => "other players of the service may also have contributed",
+            PoolCheck::AtLeast => "other players may also have contributed to the pool",
             PoolCheck::None => "not checked: no pool was active throughout the run",
         };
         writeln!(f, "pool        received {} EUR, bets contributed {} EUR ({how})", pool.found_eur, pool.told_eur)?;

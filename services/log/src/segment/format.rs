@@ -205,7 +205,7 @@ fn split(mut body: Bytes, count: u32) -> Result<Vec<Bytes>, &'static str> {
     if records.len() == count as usize { Ok(records) } else { Err(ILL_FRAMED) }
 }
 
-/// Returns the smallest mask with which each sector inside the body has at least two nonzero bytes.
+/// Returns the smallest mask that, XORed with the block, leaves at least two nonzero bytes in each inner sector.
 fn find_mask(block: &[u8], offset: u64) -> u32 {
     let parts: Vec<_> = sectors(offset, block.len()).collect();
     let inner = parts.get(1..parts.len() - 1).unwrap_or_default();

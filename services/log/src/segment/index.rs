@@ -64,7 +64,6 @@ impl Index {
         Some(Outline { partition, first: *first, last, head, used: *used, marks: marks.clone() })
     }
 
-    /// First position of the last segment that starts at or before a position.
     pub fn segment_of(&self, position: Position) -> Option<Position> {
         let after = self.segments.partition_point(|segment| segment.first <= position);
         Some(self.segments.get(after.checked_sub(1)?)?.first)

@@ -61,8 +61,8 @@ pub struct SegmentStore {
     shared: Arc<SegmentReader>,
     active: Option<Active>,
     spare: Option<Spare>,
-    /// Whether a roll to the next segment failed. After such a failure, the segment's name may not be durable, and
-    /// a new file must replace it.
+    /// Whether a roll to the next segment failed. The new file's name may then be lost in a crash, so the next append
+    /// creates another file.
     rolling: bool,
     starved: Option<u64>,
     recovered: Tail,
@@ -196,7 +196,7 @@ impl SegmentStore {
             active.mend()?;
         }
         if self.opened {
-            // After a crash, the last segment's name may not be durable.
+            // The name of the last segment is possibly not durable yet.
             self.folder.sync()?;
             self.opened = false;
         }

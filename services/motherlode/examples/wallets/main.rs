@@ -55,7 +55,7 @@ struct Args {
     /// Number of bets in flight to the wallet that does not answer.
     #[arg(long, default_value_t = 256)]
     hanging: usize,
-    /// Only measure the cost of reporting the ends of rounds to the first wallet.
+    /// Only measure the cost of reporting round ends, with the first wallet of --wallets.
     #[arg(long)]
     closes: bool,
     /// Folder for the temporary log, on the disk to measure.

@@ -74,7 +74,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 }
 
 fn bases(args: &Show) -> Result<Vec<(u32, BaseTaken)>, Failure> {
-    // If the log is on JetStream, the data folder contains only the index.
+    // If the log is on JetStream, a partition has an index folder but no log folder.
     let is_there = |partition: &u32| {
         let index = index_folder(&args.data, *partition);
         index.with_extension("views").is_dir() || log_folder(&args.data, *partition).is_dir()
@@ -96,7 +96,9 @@ fn bases(args: &Show) -> Result<Vec<(u32, BaseTaken)>, Failure> {
 
 fn text((partition, base): &(u32, BaseTaken)) -> String {
     let BaseTaken { position, record_hash, form, digest, .. } = base;
-    let mut text = format!("partition {partition}: state at position {position}, digest version {form}\n");
+    let mut text = format!(
+        "partition {partition}: state at position {position}, digest format {form} (compare only equal formats)\n"
+    );
     let _ = writeln!(text, "  digest  {}\n  record hash  {}", hex(digest), hex(record_hash));
     text
 }

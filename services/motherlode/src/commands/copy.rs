@@ -27,8 +27,8 @@ pub struct Args {
     /// damaged.
     #[arg(long, conflicts_with = "follow")]
     rest: bool,
-    /// Copy partition 0 up to this position, and the records of other partitions that refer to no later record of
-    /// partition 0.
+    /// Copy partition 0 up to this position. The copy of each other partition ends before the first record that refers
+    /// to a later record of partition 0.
     #[arg(long, value_name = "N", conflicts_with_all = ["follow", "rest"])]
     to_position: Option<Position>,
     #[command(flatten)]

@@ -72,7 +72,9 @@ impl fmt::Display for Finding {
                     "the signed checkpoint cannot be read: {error}\n    next: start the service, which signs a new checkpoint"
                 )
             }
-            Self::Archived { first } => write!(f, "records before position {first} are archived"),
+            Self::Archived { first } => {
+                write!(f, "records before position {first} were removed by a prune; the archive contains them")
+            }
             Self::NoDrawKeys(path) => write!(
                 f,
                 "draw keys: {} is missing\n    next: copy it back from a backup; `serve --draw-keys-lost` accepts the loss",

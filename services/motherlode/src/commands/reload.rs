@@ -35,7 +35,11 @@ fn text(reload: &ReloadConfigResponse) -> String {
     } = reload;
     let keys: String = keys.iter().map(|key| format!("applied {key}\n")).collect();
     let omitted = (*key_count as usize).saturating_sub(reload.keys.len());
-    let omitted = if omitted > 0 { format!("applied {omitted} more keys, not listed here\n") } else { String::new() };
+    let omitted = if omitted > 0 {
+        format!("applied {omitted} more configuration keys (the service lists only the first ones)\n")
+    } else {
+        String::new()
+    };
     let keys = if *key_count == 0 { "no configuration key has changed\n".to_owned() } else { keys + &omitted };
     format!(
         "{keys}configuration_sha256 before {before}\nconfiguration_sha256 after  {after}\nlogged at position {position}\n"
@@ -59,7 +63,9 @@ mod tests {
         let changed = ReloadConfigResponse { keys: vec!["operators.acme.weight".into()], key_count: 3, ..unchanged };
         assert_eq!(
             text(&changed),
-            format!("applied operators.acme.weight\napplied 2 more keys, not listed here\n{end}")
+            format!(
+                "applied operators.acme.weight\napplied 2 more configuration keys (the service lists only the first ones)\n{end}"
+            )
         );
     }
 }

@@ -13,7 +13,7 @@ use std::{fmt, io::stdout, path::PathBuf, str::FromStr};
 
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
-    /// Data folder of `serve`, or nats://host:port,..., which is copied to a temporary folder first.
+    /// Data folder of `serve`, or nats://host:port,... A log on JetStream is first copied to a temporary folder.
     #[arg(value_name = "PLACE")]
     data: PathBuf,
     #[command(flatten)]

@@ -29,7 +29,8 @@ use undone::Undone;
 
 /// Restores a log from an archive, or verifies the archive. If the command is stopped, the next run continues.
 ///
-/// A log restored to an earlier position is a new log with its own origin; the records after this position are undone.
+/// A log restored to an earlier position is a new log, with another origin in its checkpoints. It lacks the records
+/// after this position.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
     /// Archive: a folder, or s3://BUCKET/PREFIX, as in `motherlode archive`.
@@ -51,7 +52,8 @@ pub struct Args {
     /// Restore the records up to this time, such as 2026-11-28T09:00:00Z.
     #[arg(long, value_name = "TIME", conflicts_with = "check")]
     time: Option<Timestamp>,
-    /// Write the undone transactions of seamless wallets to this file, as JSON Lines.
+    /// File for the transactions of seamless wallets that the restored log lacks, as JSON Lines. The restore calls no
+    /// wallet.
     #[arg(long, value_name = "FILE")]
     undone: Option<PathBuf>,
 }
@@ -124,7 +126,7 @@ async fn all(
     Ok(restored)
 }
 
-/// Restores partition 0 first, because its records limit those of the other partitions.
+/// Restores partition 0 first, because the other partitions must refer only to its kept records.
 async fn earlier(
     args: &Args,
     archive: &Archive,
@@ -166,8 +168,11 @@ async fn earlier(
     let ends_text = undone.finish()?;
     for (partition, (restored, cut, mut store)) in (HOME..).zip(found) {
         let name = begin(args, archive, (target.number, partition), (&restored, &cut), &mut *store).await?;
-        let _ =
-            writeln!(text, "  partition {partition} continues after position {} as a new log: {name}", cut.kept.end);
+        let _ = writeln!(
+            text,
+            "  partition {partition} continues after position {} as a new log with this origin or key: {name}",
+            cut.kept.end
+        );
     }
     Ok(text + &ends_text + last_step(args, true))
 }

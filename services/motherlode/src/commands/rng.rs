@@ -57,7 +57,8 @@ enum Format {
     #[default]
     Lines,
     /// File for `dieharder -g 202`. dieharder reads 32-bit words, so K must be a power of two: the numbers' bits are
-    /// packed into words, with the first number in the highest bits. Remaining bits start the next word.
+    /// packed into words, with the first number in the highest bits. A number that does not fit is split: its low bits
+    /// start the next word.
     Dieharder,
 }
 

@@ -51,7 +51,7 @@ pub struct Args {
     /// background.
     #[arg(long, value_name = "WHEN")]
     verify: Option<Verify>,
-    /// Address of the console (web pages). Default 127.0.0.1:50080 if the port is free.
+    /// Address of the console (web pages). Default 127.0.0.1:50080; no console if this port is in use.
     #[arg(long, value_name = "ADDR", value_parser = address, conflicts_with = "no_console")]
     console: Option<SocketAddr>,
     /// Address that serves metrics (Prometheus) and health probes over plain HTTP. Default none.
@@ -64,8 +64,8 @@ pub struct Args {
     /// revoked, and the log records the loss.
     #[arg(long)]
     restored: bool,
-    /// Start even if draw keys that the log names were lost. Unused draws are sealed again with new keys, and open
-    /// rounds whose draws were sealed with a lost key can only be voided.
+    /// Start even if keys of draws in the log were lost. Unused draws are sealed again with new keys, and open rounds
+    /// whose draws were sealed with a lost key can only be voided.
     #[arg(long)]
     draw_keys_lost: bool,
     /// Sign with the configured key or a new key, even if another key has signed the log. Verifiers then treat it as

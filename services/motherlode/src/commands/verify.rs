@@ -173,8 +173,10 @@ fn seals(proven: &Proven) -> (bool, Vec<String>) {
             }
             ShownDraw::Sealed(sealed, position) => {
                 let again = match sealed.reason {
-                    Some(SealReason::KeyLost) => ", IN PLACE OF A DRAW WHOSE KEY WAS LOST",
-                    Some(SealReason::SealsEnded) => ", IN PLACE OF AN UNUSED DRAW REVOKED WHEN THE SERVICE STARTED",
+                    Some(SealReason::KeyLost) => ", REPLACING A DRAW WHOSE KEY WAS LOST",
+                    Some(SealReason::SealsEnded) => {
+                        ", REPLACING A NEVER-USED DRAW THAT THE SERVICE REVOKED WHEN IT STARTED"
+                    }
                     _ => "",
                 };
                 let (number, seal) = (sealed.name.number, hex(&sealed.seal));

@@ -23,7 +23,7 @@ pub struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum What {
-    /// Show the jackpot for each coin value at each refresh.
+    /// Show the jackpot for each coin value, and each update by the service.
     Jackpots(Jackpots),
 }
 

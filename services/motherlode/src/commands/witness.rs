@@ -20,7 +20,8 @@ pub struct Args {
     /// Public key of a log; a log has one key per partition, so this option can be repeated.
     #[arg(long = "log", value_name = "VKEY", required = true)]
     logs: Vec<VerifierKey>,
-    /// Folder of the cosigned checkpoints. If the folder is lost, the witness starts without a history.
+    /// Folder of the cosigned checkpoints. If it is lost, the witness cannot compare a log's next checkpoint with the
+    /// earlier ones.
     #[arg(long, value_name = "FOLDER")]
     data: PathBuf,
 }

@@ -22,7 +22,7 @@ pub enum RecordsError {
     #[error(transparent)]
     Files(#[from] ScanError),
     #[error(
-        "{log}: the log starts at position {first} because earlier records are archived: read a copy of the whole log"
+        "{log}: the log starts at position {first} because earlier records were archived and removed: read a copy of the whole log"
     )]
     Archived { log: String, first: Position },
     #[error(transparent)]

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
-    /// Data folder of `serve`, folder of a copy made by `follow`, or nats://host:port,..., which is copied to a
-    /// temporary folder first.
+    /// Data folder of `serve`, folder of a copy made by `follow`, or nats://host:port,... A log on JetStream is first
+    /// copied to a temporary folder.
     #[arg(value_name = "PLACE")]
     pub(super) data: PathBuf,
     #[command(flatten)]
@@ -14,7 +14,7 @@ pub struct Args {
     #[arg(long, value_name = "NAME")]
     pub(super) operator: Option<String>,
     /// Last position that the operator's digest covers, as stated in the report on the copy. Default: the log's end.
-    /// Separate the positions of several partitions with commas.
+    /// Further positions, after commas, are for partitions 1, 2, and so on.
     #[arg(long, value_name = "POSITION", requires = "operator", value_delimiter = ',')]
     pub(super) to: Vec<u64>,
     /// Public key of the log, to verify checkpoints. Default: the public key of proofs.key in the folder.
@@ -26,8 +26,8 @@ pub struct Args {
     /// Recompute each seal in the log from this file of draw keys. Keep the file secret: its keys reveal future draws.
     #[arg(long, value_name = "FILE")]
     pub(super) draw_keys: Option<PathBuf>,
-    /// Print the digest of the state at this position, to confirm a base. Separate the positions of several partitions
-    /// with commas.
+    /// Print the digest of the state at this position, to confirm a base. Further positions, after commas,
+    /// are for partitions 1, 2, and so on.
     #[arg(long, value_name = "POSITION", value_delimiter = ',')]
     pub(super) base: Vec<u64>,
     /// Archive that contains the records removed from a pruned log.

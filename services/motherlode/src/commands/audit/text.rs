@@ -66,10 +66,13 @@ fn log(report: &Report) -> Vec<String> {
         Comparison::NotCompared { why } => format!("  index not compared: {why}"),
     });
     if let Some(base) = &report.base {
-        let logged =
-            if base.is_logged { "equal to the digest logged by `base take`" } else { "not logged by `base take`" };
+        let logged = if base.is_logged {
+            "equal to the digest logged by `base take`"
+        } else {
+            "not compared, because `base take` logged none"
+        };
         lines.push(format!(
-            "  digest of the state at position {}, digest version {}: {logged}",
+            "  digest of the state at position {}, format {}: {logged}",
             count(base.position),
             base.form
         ));
@@ -138,11 +141,11 @@ fn draws(seals: &Seals, held: u64) -> Vec<String> {
     lines.push(row("players whose first seal is in the log", &count(opened + unsealed)));
     lines.push(row("draws revoked because their key was lost", &count(key_lost)));
     if refused_starts > 0 {
-        lines.push(row("refused service starts", &count(refused_starts)));
+        lines.push(row("refused starts of the service", &count(refused_starts)));
     }
     if unsure_starts > 0 {
-        lines.push(row("service starts that revoked unused seals", &count(unsure_starts)));
-        lines.push(row("draws sealed again because a service start revoked their seals", &count(ended)));
+        lines.push(row("starts of the service that revoked unused seals", &count(unsure_starts)));
+        lines.push(row("draws sealed again because a start of the service revoked their seals", &count(ended)));
     }
     lines.push(row("sealed steps of open rounds, revealed when the rounds end", &count(held)));
     if checked + unchecked > 0 {

@@ -21,7 +21,7 @@ pub(super) struct Report {
     game: &'static str,
     rules_version: &'static str,
     model_hash: String,
-    /// Return without the jackpot's increments.
+    /// Return to player as a fraction, without the increments that bets add to the jackpot.
     rtp: String,
     rtp_parts: Named,
     hit_frequency: String,

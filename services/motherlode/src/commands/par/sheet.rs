@@ -110,8 +110,8 @@ fn in_cash(game: &dyn Game, par: &Par) -> Vec<String> {
     lines.extend(cash::lines(&reports).iter().map(|(coins, rtp)| row(coins, &shifted(rtp))));
     if let Some(mixed) = reports.iter().find(|of| of.mixed_at_most.bytes().any(|digit| matches!(digit, b'1'..=b'9'))) {
         let label = format!(
-            "maximum change in the return if a player switches coin values (at coin value {} {}; smaller at higher \
-             coin values)",
+            "maximum change in the return if Collection Free Spins pay a mean of several coin values (at a mean of \
+             {} {}; smaller at higher coin values)",
             mixed.currency, mixed.coin_value
         );
         lines.push(row(&label, &shifted(&mixed.mixed_at_most)));
@@ -174,8 +174,8 @@ fn combinations(info: &GameInfo, set: &ReelSet) -> Vec<String> {
         lines.push(format!("  {} x {name:<24}{pays:>14}{once:>18}{:>14}", of.count, percent(&of.rtp, 5)));
     }
     lines.push(String::new());
-    let pays = "The figures are multiplied by the line's coins for line wins, by the total bet for scatter wins, and by \
-                the bet's coins for ways wins. fs: free spins.";
+    let pays = "pays, in coins: per coin bet on the line (line wins), per coin of the total bet (scatter wins), or per \
+                winning way (ways wins). fs: free spins.";
     lines.extend(wrapped(pays, ROW_WIDTH - 4).into_iter().map(|line| format!("    {line}")));
     lines
 }

@@ -19,23 +19,23 @@ const DAY_MS: i64 = 86_400_000;
 /// stopped, the next run resumes.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
-    /// Log to prune: the data folder of a stopped service, or nats://host:port,... For nats://, the data folder in the
-    /// --config file must belong to a stopped ledger process, although another process may serve the log.
+    /// Log to prune: the data folder of a stopped service, or nats://host:port,... For nats://, the command uses the
+    /// data folder in the --config file: stop the ledger process with this folder. Other processes may serve the log.
     #[arg(value_name = "LOG")]
     pub(super) log: String,
     /// Archive of this log: a folder, or s3://BUCKET/PREFIX. Each record is compared with its archived copy before it
     /// is removed.
     #[arg(long, value_name = "PLACE")]
     pub(super) archive: String,
-    /// Number of days for which records are kept. Requests from these days can be repeated, and their rounds can be
-    /// shown and voided.
+    /// Number of days for which records are kept. A retry of a request from these days returns the original answer, and
+    /// rounds from these days can be shown and voided.
     #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(0..=36_500))]
     pub(super) keep_days: u32,
     /// Public key of the log. If given, the whole archive and its signed checkpoints are also verified.
     #[arg(long, value_name = "KEY")]
     pub(super) key: Option<VerifierKey>,
-    /// On JetStream, also keep the messages of the N seconds before the log's new start. A server that is down during
-    /// the prune removes some of these messages when it returns, and must return within N seconds.
+    /// On JetStream, also keep the messages of the N seconds before the first kept record. A server that is down during
+    /// the prune removes old messages when it returns; after N seconds, it would also remove kept records.
     #[arg(long, value_name = "N", default_value_t = 86_400)]
     pub(super) margin_seconds: u64,
     /// Only print the limits; remove nothing.
@@ -116,7 +116,7 @@ impl<'a> Limiter<'a> {
 
     pub(super) fn finish(mut self) -> Vec<Limits> {
         if let Some(home) = self.found.first_mut() {
-            home.add("rates and switches not yet copied to other partitions", self.uncopied);
+            home.add("exchange rates and switches that other partitions have not copied", self.uncopied);
         }
         self.found
     }

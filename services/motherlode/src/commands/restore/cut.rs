@@ -20,7 +20,7 @@ pub(super) enum To {
     /// Positions in partitions 0, 1, and so on; a partition without a position is cut before its first record that
     /// refers to an omitted record of partition 0.
     Positions(Vec<Position>),
-    /// Time in Unix milliseconds.
+    /// Keeps the records up to this time, in Unix milliseconds.
     Time(i64),
 }
 
@@ -65,7 +65,7 @@ pub(super) struct Cut {
     pub(super) kept: CutState,
     /// Position of the archive's last record.
     pub(super) last: Position,
-    /// Last position that the kept records refer to in each other partition.
+    /// For every partition but this one, the highest position that a kept record refers to.
     pub(super) reports: BTreeMap<u32, Position>,
 }
 
@@ -138,7 +138,7 @@ impl<'a> Cutter<'a> {
         }
     }
 
-    /// Checks that the partition is cut at the requested position, consistently with partition 0.
+    /// Fails if the kept records end before the requested position, or lack one that partition 0 refers to.
     pub(super) fn finish(self) -> Result<Cut, Failure> {
         let Self { partition, to, archived, home_end, reported, kept, cut, reports, refers, last, fault, undone } =
             self;
@@ -154,7 +154,7 @@ impl<'a> Cutter<'a> {
                     "the partition's record at position {} refers to position {refers} of partition 0, but partition 0 would end at position {home_end}",
                     kept.end + 1
                 ),
-                None => format!("the last complete archive ends at position {archived}"),
+                None => format!("the partition's archive is complete only up to position {archived}"),
             };
             let what = format!("partition {partition} cannot be restored to position {wanted}: {why}");
             return Err(Failure::unusable(what).with_step(step));
@@ -224,7 +224,7 @@ impl CutState {
     }
 }
 
-/// Returns the restore's number if the record is the commit that a restore appended.
+/// Returns the number that identifies a restore if the record is the commit that this restore appended.
 pub(super) fn number(found: &Record) -> Option<u64> {
     let logged = record::decode(&found.bytes).ok()?;
     logged.commit.events.iter().find_map(|event| match event {

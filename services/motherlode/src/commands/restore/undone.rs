@@ -1,4 +1,4 @@
-//! Transactions of seamless wallets that a restore undoes, because records after its position caused or confirmed them.
+//! Transactions of seamless wallets that a restored log lacks, because the removed records caused or confirmed them.
 
 use crate::commands::Failure;
 use motherlode_log::Position;
@@ -48,7 +48,7 @@ struct Line<'a> {
     /// Whether the service sends the transaction again with the same id after the restore.
     repeated: bool,
     partition: u32,
-    /// Position of the record that caused the transaction.
+    /// Position of the record that caused the wallet transaction.
     position: Position,
     wallet_transaction_id: &'a str,
 }
@@ -62,7 +62,7 @@ struct Call {
     position: Position,
 }
 
-/// Wallet calls for one player that have no answer yet, by the request that caused them.
+/// One player's wallet calls without an answer. The key of `calls` contains the id of the causing request.
 #[derive(Debug, Default)]
 struct Pending {
     calls: BTreeMap<(SmolStr, Kind, Currency), Call>,
@@ -198,7 +198,7 @@ impl Undone {
         }
     }
 
-    /// Makes the file durable, and returns the sums per operator as text.
+    /// Makes the list of transactions durable, and returns their sums per operator as text.
     pub(super) fn finish(self) -> Result<String, Failure> {
         if let Some(failed) = self.failed {
             return Err(failed);
@@ -218,7 +218,7 @@ impl Undone {
             );
         }
         if text.is_empty() {
-            text += "  the restore undid no transactions of seamless wallets\n";
+            text += "  the restored log lacks no transactions of seamless wallets\n";
         }
         Ok(text)
     }

@@ -107,8 +107,7 @@ fn trust(tls: &Tls, address: SocketAddr, needs: &mut Vec<String>) -> String {
     let Some(certificate) = chain.first().and_then(|leaf| EndEntityCert::try_from(leaf).ok()) else {
         return String::new();
     };
-    // A self-signed certificate is its own root. Otherwise the root is the last certificate of the chain or that
-    // certificate's issuer.
+    // A client can trust the file itself if it contains a self-signed certificate or a chain.
     let root = match certificate.issuer() == certificate.subject() || chain.len() > 1 {
         true => absolute(&tls.certificate),
         false => {
