@@ -73,7 +73,7 @@ impl Operators {
         self.settings(operator).is_some_and(|settings| settings.is_seamless)
     }
 
-    /// Returns whether the operator accepts a new player with this stream's id (PL-37).
+    /// Returns whether the operator accepts the player id in `stream` for a new player (PL-37).
     #[must_use]
     pub fn allows_new(&self, stream: &StreamId) -> bool {
         let StreamId::Player { operator, player } = stream else { return true };
