@@ -42,8 +42,8 @@ pub fn brief(records: &[&Record]) -> Result<Vec<Option<Vec<u8>>>, Malformed> {
         let mut is_shorter = false;
         for (field, follows) in steps(&mut commit).flat_map(|step| follows.fields(step, before)) {
             match field.is_empty() {
-                // Earlier program versions left some fields empty. The verifier would fill them and compute another hash,
-                // so the record is not shortened.
+                // Earlier program versions left some fields empty. The verifier would fill them and compute another
+                // hash, so the record is not shortened.
                 true => return None,
                 false if *field == follows => field.clear(),
                 false => continue,

@@ -27,7 +27,7 @@ pub(crate) enum DuesLookup {
 
 #[derive(Debug)]
 pub(crate) struct Dues {
-    /// Unpaid credits per player, right after the older commit to be added next; `None` if they are unknown.
+    /// Unpaid credits per player right after the next older commit, which is added next; `None` if unknown.
     known: BTreeMap<StreamId, Option<PerCurrency<Minor>>>,
     left: usize,
 }

@@ -65,7 +65,7 @@ pub fn carried_under(game: &dyn Game, sharing: Sharing, player: &PlayerState, sc
 /// Rules version that determines which figures, such as the mark of a received gift, apply in all currencies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sharing {
-    /// The game's newest version. In an older version, a player could get the gift in each currency (DM-14).
+    /// The game's newest version. With an older version, a player could get the gift in each currency (DM-14).
     Game,
     /// The round's version.
     Version,

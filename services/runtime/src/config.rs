@@ -205,9 +205,9 @@ pub struct Limits {
     /// Maximum cancelled calls per connection within 10 seconds; one more closes the connection.
     pub cancelled_calls_max: u32,
     /// Allowance for HTTP/2 control frames (PING, SETTINGS, WINDOW_UPDATE, PRIORITY, ...) per second and connection, in
-    /// units of 64 bytes; unused allowance of up to 10 seconds is kept. Each frame uses 64 bytes plus its payload. Each
-    /// call, and every 512 bytes sent to the client, adds 8 units. A connection that exceeds its allowance is closed with
-    /// ENHANCE_YOUR_CALM.
+    /// units of 64 bytes. At most 10 seconds of unused allowance accumulate. Each frame uses 64 bytes plus its payload.
+    /// Each call, and every 512 bytes sent to the client, adds 8 units. A connection that exceeds its allowance is
+    /// closed with ENHANCE_YOUR_CALM.
     pub control_frames_per_second_max: u32,
     /// File descriptors reserved for the log and its index.
     pub descriptors_reserved: usize,

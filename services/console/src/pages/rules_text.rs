@@ -13,7 +13,6 @@ pub(super) fn set(text: &str) -> Markup {
     }
 }
 
-/// Splits off a first line in capitals as the block's heading.
 fn heading(block: &str) -> (Option<String>, &str) {
     let (first, rest) = block.split_once('\n').unwrap_or((block, ""));
     let is_heading = first.contains(char::is_alphabetic) && !first.contains(char::is_lowercase);

@@ -200,7 +200,7 @@ fn returned(game: &dyn Game, par: &Par, assumes: &str) -> Markup {
         }
         @if conditional.len() > 0 {
             h3 { "Conditional returns" }
-            (table(&["condition", "key", "return, as a share of the bets or of the price"], conditional))
+            (table(&["condition", "key", "return (share of bets or price)"], conditional))
         }
     };
     section("Return to player", &inner)

@@ -109,8 +109,8 @@ reasons! {
         /// The operator has `player_ids = "opaque"`, so the id of a new player must be a UUID, a ULID, or 32 to 64 hexadecimal
         /// digits.
         PlayerIdNotOpaque = "PLAYER_ID_NOT_OPAQUE", InvalidArgument, Never;
-        /// The service stores no persons if its log is on JetStream or several processes write it. Issue random player ids
-        /// yourself.
+        /// The service stores no persons if its log is on JetStream or several processes write it. Issue random player
+        /// ids yourself.
         PersonsUnsupported = "PERSONS_UNSUPPORTED", Unimplemented, Never;
         /// The number of persons stored for the operator (`persons_max`) or of operators with stored persons
         /// (`operators_max`) is at its limit.
