@@ -4,8 +4,7 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    /// On a loopback address, accepts only loopback names and `hosts`, to prevent DNS rebinding. On any other address,
-    /// accepts `hosts`, or all names if `hosts` is empty.
+    /// Accepts the names described at `console.hosts`, which prevents DNS rebinding on loopback.
     pub(crate) fn new(address: std::net::SocketAddr, hosts: &[String]) -> Self {
         let loopback = address.ip().is_loopback();
         let own = [address.ip().to_string(), format!("[{}]", address.ip())];

@@ -73,7 +73,6 @@ fn drawn(game: &GameInfo, outcome: &Outcome, currency: Currency, pen: Pen) -> St
     lines.join("\n")
 }
 
-/// Wraps text, but not drawings.
 #[must_use]
 pub fn wrapped(text: &str, columns: usize) -> String {
     let is_drawing = |line: &str| line.contains(['│', '┌', '└', '├', '╭', '╰', '═']) || line.contains("───────");

@@ -12,7 +12,7 @@ use motherlode_proto::round::v1::{Mark, MarkKind, Outcome, SpinKind, SpinResult,
 use motherlode_slots::GameInfo;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Width left of the reels for line numbers, and minimum width right of them for coins, in SVG units.
+/// Width of the left margin for line numbers, and minimum width of the right margin for coins, in SVG units.
 const GUTTERS: (usize, usize) = (56, 40);
 const NUMBERED_MAX: usize = 12;
 const NUMBERED_MAX_SMALL: usize = 3;

@@ -144,7 +144,7 @@ fn bet(round: &Round) -> Section {
             ),
         ),
         ("Witch", companion.map_or_else(String::new, |name| format!("the {name}"))),
-        ("Collection before the round", carried(info, &round.carried, &currency)),
+        ("Player's saved collection before the round", carried(info, &round.carried, &currency)),
         ("Bet", money(round.bet.as_ref())),
         ("Free round of campaign", round.campaign_id.clone()),
         ("Added to the jackpot", contribution),

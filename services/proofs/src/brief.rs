@@ -42,7 +42,8 @@ pub fn brief(records: &[&Record]) -> Result<Vec<Option<Vec<u8>>>, Malformed> {
         let mut is_shorter = false;
         for (field, follows) in steps(&mut commit).flat_map(|step| follows.fields(step, before)) {
             match field.is_empty() {
-                // The verifier would fill a field that an older record leaves empty, so such a record is not shortened.
+                // Earlier program versions left some fields empty. The verifier would fill them and compute another
+                // hash, so the record is not shortened.
                 true => return None,
                 false if *field == follows => field.clear(),
                 false => continue,
@@ -100,7 +101,8 @@ fn steps(commit: &mut Commit) -> impl Iterator<Item = &mut StepResolved> {
     })
 }
 
-/// Values that a verifier can derive from the revealed draws of rounds that begin in the file's records.
+/// Values that a proof file may omit, because the verifier derives them from revealed draws of rounds that begin in the
+/// file.
 struct Follows {
     outcomes: BTreeMap<(u64, u32), Vec<u8>>,
     seals: BTreeMap<u64, Seal>,

@@ -60,7 +60,6 @@ impl Files {
         Ok(Some((checkpoint, note)))
     }
 
-    /// See [`Checkpoint::open_restored`].
     pub fn restored_checkpoint(folder: &Path, key: &VerifierKey) -> Result<Option<(Checkpoint, Note)>, FilesError> {
         let Some((path, note)) = Self::note(folder)? else { return Ok(None) };
         let opened = Checkpoint::open_restored(&note, key);

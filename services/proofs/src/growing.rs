@@ -16,17 +16,15 @@ const TOGETHER: usize = 4096;
 #[error("partition {partition}, position {position}: {what}")]
 pub struct Contradiction {
     pub partition: u32,
-    /// Signed size of the tree, or the first position at which the log differs from the tree.
+    /// Position to which `what` refers.
     pub position: Position,
     pub what: String,
 }
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum GrowError {
-    /// The task retries.
     #[error("cannot read or write the files of the Merkle tree: {0}")]
     Files(#[from] io::Error),
-    /// The task retries.
     #[error("cannot read the log's records for the Merkle tree: {0}")]
     Log(#[from] ReadError),
     /// The log contradicts the checkpoint, so no further checkpoints are signed.

@@ -60,8 +60,8 @@ pub fn key_file(config: &Config) -> PathBuf {
     config.proofs.key_file.clone().unwrap_or_else(|| config.data.join("proofs.key"))
 }
 
-/// Loads the key. If no key file is configured, a missing default file is created. If the log has records, this requires
-/// `accept_new_key`.
+/// Loads the key. If no key file is configured, a missing default file is created. If the log has records, the file is
+/// created only if `accept_new_key` is set.
 pub fn load_or_make(config: &Config, end: Position) -> Result<SignerKey, KeyError> {
     let (path, wanted) = (key_file(config), config.proofs.name.as_deref());
     let key = match config.proofs.key_file.is_none() && !path.exists() {

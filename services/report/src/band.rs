@@ -1,8 +1,8 @@
 //! Bounds on the deviation of a correct game's live return from its exact return (PL-23).
 //!
-//! A row of the report sums independent rounds, weighted by their stakes `w`. The probability that the row of a correct
-//! game is ever outside its band is at most [`FALSE_ALARM`]. This probability covers all checks together, for any
-//! number of rounds and any distribution of wins:
+//! A row of the report sums the wins of independent rounds in bets, each weighted by `w`: its stake, or 1. The
+//! probability that the row of a correct game is ever outside its band is at most [`FALSE_ALARM`]. This probability
+//! covers all checks together, for any number of rounds and any distribution of wins:
 //!
 //! * **Too high**: each win is counted only up to a cap, which rises with the number of rounds. Freedman's inequality bounds
 //!   the sum of the capped wins (Freedman 1975, Theorem 1.6).

@@ -1,5 +1,5 @@
-//! Computes the credits that are still due to an operator's wallet after a commit. The balances of the commit's
-//! transactions include these credits (PL-31, PL-34).
+//! Computes which credits to an operator's wallet were unpaid right after a commit (record of the log). The balances of
+//! the commit's transactions include these credits (PL-31, PL-34).
 //!
 //! Records of earlier program versions do not state these credits. For such a record, the player's commits are read
 //! backwards to the last paid credit, and then to the commit that caused this credit. Credits are paid in order, so all
@@ -27,7 +27,7 @@ pub(crate) enum DuesLookup {
 
 #[derive(Debug)]
 pub(crate) struct Dues {
-    /// Credits that are unpaid after the next commit to be added, per player; `None` if they are unknown.
+    /// Unpaid credits per player right after the next older commit, which is added next; `None` if unknown.
     known: BTreeMap<StreamId, Option<PerCurrency<Minor>>>,
     left: usize,
 }

@@ -1,7 +1,7 @@
 //! Frequencies of a game's features per paid spin, compared with their chances (PL-23).
 //!
-//! Counts the first step of each round without a bought feature. The expected number of features is the sum of the
-//! chances of these rounds. A round's chance depends on the player's state.
+//! Counts the features in the first step of each round that did not buy a feature. The expected number of features is
+//! the sum of the chances of these rounds. A round's chance depends on the player's state.
 
 use crate::shown::{Outcome, Spin};
 use motherlode_proto::report::v1 as wire;

@@ -51,7 +51,7 @@ pub fn carried_by(game: &dyn Game, player: &PlayerState, scope: &str) -> Carried
     carried_under(game, Sharing::Game, player, scope)
 }
 
-/// Like [`carried_by`]; `sharing` selects the rules version that determines which figures are shared.
+/// Like [`carried_by`], with the rules version selected by `sharing`.
 #[must_use]
 pub fn carried_under(game: &dyn Game, sharing: Sharing, player: &PlayerState, scope: &str) -> Carried {
     let own = carried(game, player.collection(game.name(), scope));
@@ -60,12 +60,12 @@ pub fn carried_under(game: &dyn Game, sharing: Sharing, player: &PlayerState, sc
     with_shared(game, sharing, scope, own, others)
 }
 
+/// Rules version that determines which figures, such as the mark of a received gift, apply in all currencies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sharing {
-    /// The game's newest rules version determines the shared figures, so that an older version does not repeat the
-    /// new player's gift (DM-14).
+    /// The game's newest version. With an older version, a player could get the gift in each currency (DM-14).
     Game,
-    /// The round's rules version determines the shared figures.
+    /// The round's version.
     Version,
 }
 

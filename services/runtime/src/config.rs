@@ -204,9 +204,10 @@ pub struct Limits {
     pub header_bytes_max: u32,
     /// Maximum cancelled calls per connection within 10 seconds; one more closes the connection.
     pub cancelled_calls_max: u32,
-    /// Maximum HTTP/2 control frames (PING, SETTINGS, WINDOW_UPDATE, PRIORITY, ...) per second and connection, each
-    /// counted as 64 bytes plus its payload, with a burst of 10 seconds. Each call, and every 512 bytes sent to the
-    /// client, allows 8 more frames. A connection that exceeds the limit is closed with ENHANCE_YOUR_CALM.
+    /// Allowance for HTTP/2 control frames (PING, SETTINGS, WINDOW_UPDATE, PRIORITY, ...) per second and connection, in
+    /// units of 64 bytes. At most 10 seconds of unused allowance accumulate. Each frame uses 64 bytes plus its payload.
+    /// Each call, and every 512 bytes sent to the client, adds 8 units. A connection that exceeds its allowance is
+    /// closed with ENHANCE_YOUR_CALM.
     pub control_frames_per_second_max: u32,
     /// File descriptors reserved for the log and its index.
     pub descriptors_reserved: usize,

@@ -1,4 +1,4 @@
-//! Finds memory-backed storage, which no snapshot of a volume contains.
+//! Finds memory-backed storage. Volume snapshots do not contain it, so it reveals records that a restore lost.
 
 use rustix::fs::statfs;
 use std::{

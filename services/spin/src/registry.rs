@@ -42,7 +42,6 @@ impl SessionRegistry {
         Ok(PlayRules::in_session(name(id), of))
     }
 
-    /// An empty `jurisdiction` selects the operator's own profile.
     pub(crate) fn profile(&self, stream: &StreamId, jurisdiction: &str) -> Result<(String, Profile), Refusal> {
         let operator = match stream {
             StreamId::Player { operator, .. } => operator,

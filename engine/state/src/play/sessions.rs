@@ -15,7 +15,6 @@ use crate::values::{Currency, Minor, StreamId};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SessionLimits {
-    /// Idle limit of a session, in ms (BW-26).
     pub idle_ms_max: i64,
     /// Time in ms after a disconnection during which the player cannot open another session of the game (BW-27).
     pub hold_ms: i64,

@@ -38,7 +38,7 @@ pub fn highest(game: &dyn Game, stake: &Stake, par: &Par) -> Option<Highest> {
     let top = win_up_to(game, &by_lines, &ladders, &limit)?;
     let at = match (&top.at, game.info().limits.lines) {
         (Some((currency, coin)), _) => format!("at a coin value of {} {currency}", CoinValue(*coin)),
-        (None, (fewest, most)) if fewest < most => format!("with {} in play", lines(top.lines)),
+        (None, (fewest, most)) if fewest < most => format!("with {} played", lines(top.lines)),
         _ => String::new(),
     };
     let gambled = top.gambled_bets.as_ref();
@@ -58,13 +58,13 @@ impl Highest {
     pub fn rows(&self) -> Vec<(&'static str, String)> {
         let mut rows = vec![("highest stated win of a round", format!("{} bets", grouped(&self.bets)))];
         rows.extend((!self.at.is_empty()).then(|| ("reached", self.at.clone())));
-        rows.push(("maximum chance of the highest win", self.chance.clone()));
+        rows.push(("upper bound of the chance of the highest win", self.chance.clone()));
         if !self.gambled_bets.is_empty() {
             rows.push((
-                "highest win with the gamble, for stakes in EUR",
+                "highest win with the gamble (limit in EUR), at stakes in EUR",
                 format!("{} bets", grouped(&self.gambled_bets)),
             ));
-            rows.push(("maximum chance of the highest win with the gamble", self.gambled_chance.clone()));
+            rows.push(("upper bound of the chance of the highest win with the gamble", self.gambled_chance.clone()));
         }
         rows
     }

@@ -9,11 +9,11 @@ use std::net::{Ipv4Addr, SocketAddr};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Console {
-    /// HTTP address of the console, served with the service's TLS if configured. Default: `serve` tries the address
-    /// [`Console::USUAL`].
+    /// HTTP address of the console, served with the service's TLS if configured. Default: [`Console::USUAL`]; if it is
+    /// in use, the console is not served.
     pub listen: Option<SocketAddr>,
-    /// Further accepted `Host` names, such as `console.example.com`. On loopback, or if this list is not empty, requests
-    /// with an unlisted name are refused.
+    /// Accepted `Host` names, such as `console.example.com`, besides the listening address and, on loopback,
+    /// `localhost`. Other names are refused, unless the list is empty and the address is not on loopback.
     pub hosts: Vec<String>,
     /// Address of the spin service for a `console` process, such as "https://spin:50051"; default: `[ledger] targets`.
     pub spin: Option<String>,

@@ -32,7 +32,7 @@ pub struct WalletCredentials {
 
 impl fmt::Debug for WalletCredentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?} with signing key: {}", self.shown, self.signing_key.is_some())
+        write!(f, "{:?}, signing key set: {}", self.shown, self.signing_key.is_some())
     }
 }
 

@@ -109,7 +109,8 @@ reasons! {
         /// The operator has `player_ids = "opaque"`, so the id of a new player must be a UUID, a ULID, or 32 to 64 hexadecimal
         /// digits.
         PlayerIdNotOpaque = "PLAYER_ID_NOT_OPAQUE", InvalidArgument, Never;
-        /// Only a single process whose log is in files can store persons. Issue random player ids yourself.
+        /// The service stores no persons if its log is on JetStream or several processes write it. Issue random player
+        /// ids yourself.
         PersonsUnsupported = "PERSONS_UNSUPPORTED", Unimplemented, Never;
         /// The number of persons stored for the operator (`persons_max`) or of operators with stored persons
         /// (`operators_max`) is at its limit.
@@ -125,14 +126,14 @@ reasons! {
         AccountExists = "ACCOUNT_EXISTS", AlreadyExists, Never;
         /// The account has no such transaction.
         TransactionUnknown = "TRANSACTION_UNKNOWN", NotFound, AfterChange;
-        /// The balance is below the amount, or the operator's wallet refused the debit.
+        /// The balance is below the amount, or the operator's wallet refused the debit for this or no stated reason.
         InsufficientFunds = "INSUFFICIENT_FUNDS", FailedPrecondition, AfterChange;
         /// The operator's wallet refused the bet for a reason other than insufficient funds (`wallet_reason_code`,
         /// `wallet_reason`).
         WalletRefused = "WALLET_REFUSED", FailedPrecondition, AfterChange;
         /// The amount is above the currency's ceiling (`limit_minor`).
         AmountAboveLimit = "AMOUNT_ABOVE_LIMIT", FailedPrecondition, Never;
-        /// An amount would exceed the range of its type.
+        /// An amount would exceed the range of its integer type.
         AmountOutOfRange = "AMOUNT_OUT_OF_RANGE", OutOfRange, Never;
         /// The deposit would raise the balance above its ceiling (`limit_minor`).
         BalanceAboveLimit = "BALANCE_ABOVE_LIMIT", FailedPrecondition, AfterChange;
@@ -234,7 +235,7 @@ reasons! {
         CampaignUsedUp = "CAMPAIGN_USED_UP", FailedPrecondition, Never;
         /// The campaign has expired.
         CampaignExpired = "CAMPAIGN_EXPIRED", FailedPrecondition, Never;
-        /// The campaign's maximum cost exceeds the range of its type. Grant fewer or smaller rounds.
+        /// The campaign's maximum cost is too large to compute. Grant fewer or smaller rounds.
         CampaignTooLarge = "CAMPAIGN_TOO_LARGE", FailedPrecondition, Never;
         /// The operator's open campaigns could cost more than `campaign_liability_eur_max`.
         CampaignLiabilityAboveCap = "CAMPAIGN_LIABILITY_ABOVE_CAP", FailedPrecondition, AfterChange;
@@ -425,11 +426,11 @@ reasons! {
         CampaignUnreserved = "CAMPAIGN_UNRESERVED", PermissionDenied, Never;
         /// The reservation is lower than the maximum cost of the granted campaign.
         ReservationTooLow = "RESERVATION_TOO_LOW", PermissionDenied, Never;
-        /// The proposed report for a pool differs from the sums computed from the log.
+        /// The proposed report of a partition's contributions to a pool differs from the sums in the partition's log.
         ReportDiffers = "REPORT_DIFFERS", PermissionDenied, Never;
-        /// The proposed copy of a rate or switch differs from the original.
+        /// The proposed copy of an exchange rate or switch differs from the original in partition 0.
         CopyDiffers = "COPY_DIFFERS", PermissionDenied, Never;
-        /// The proposed copy of a pool differs from the original.
+        /// The proposed copy of a pool differs from the pool in partition 0.
         MirrorDiffers = "MIRROR_DIFFERS", PermissionDenied, Never;
     }
 }
