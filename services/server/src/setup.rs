@@ -117,8 +117,8 @@ pub(crate) fn ledger_options(config: &Config, options: Options, dealer: &Dealer)
     }
 }
 
-/// Opens the logs' Merkle trees, checks by all evidence, such as checkpoints, that no log has lost records, and begins
-/// a new generation of draws with a new salt (PL-40). On an error, closes the ledgers.
+/// Opens the logs' Merkle trees, and checks by all evidence, such as checkpoints, that no log has lost records. Begins a
+/// generation of draws: a new salt prevents that lost draws are repeated (PL-40). On an error, closes the ledgers.
 pub(crate) async fn open_proofs<'a>(
     config: &Config,
     written: impl IntoIterator<Item = &'a Handle>,
