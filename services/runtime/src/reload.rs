@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReloadedKeys {
-    /// Changed configuration keys, such as `operators.acme.weight`; `operators.acme` if the operator was added or removed.
+    /// Changed configuration keys, such as `operators.acme.weight`; `operators.acme` for an added or removed operator.
     pub keys: Vec<String>,
     pub removed_wallets: Vec<String>,
 }

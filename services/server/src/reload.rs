@@ -62,9 +62,7 @@ pub enum ReloadError {
     Starting,
     #[error("failed to log the reload: {0}")]
     Log(#[from] AppendError),
-    #[error(
-        "the reload stopped with an internal error, and the new configuration may be in force or not: see the service's log"
-    )]
+    #[error("the reload stopped with an internal error; the new configuration may or may not be in force: see the log")]
     Ended,
 }
 

@@ -58,8 +58,8 @@ struct Content {
     live: Vec<u8>,
     synced: Vec<u8>,
     dirty: BTreeSet<usize>,
-    /// Sector in which a kill interrupted a write. After a power cut, it has its last synced content, because the kernel
-    /// never flushes part of a write to a page.
+    /// Sector in which a kill interrupted a write. After a power cut, it has its last synced content, because the
+    /// kernel flushes no partly written page.
     torn: Option<usize>,
 }
 

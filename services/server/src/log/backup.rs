@@ -21,14 +21,14 @@ pub struct Backup {
 
 #[derive(Debug, thiserror::Error)]
 pub enum BackupError {
-    #[error("{} contains both a copy of the whole log and a copy of one operator's records: use a folder for each", .0.display())]
+    #[error("{} contains both a copy of the whole log and one operator's records: use a folder for each", .0.display())]
     Both(PathBuf),
     #[error("cannot open the copy in {}: {source}", folder.display())]
     Open { folder: PathBuf, source: OpenError },
     #[error(transparent)]
     Read(#[from] ReadError),
     #[error(
-        "the last record is missing from the copy's files: restore the files from a backup, or start a copy in another folder"
+        "the copy's files lack the last record: restore the files from a backup, or start a copy in another folder"
     )]
     NoLast,
     #[error(transparent)]
