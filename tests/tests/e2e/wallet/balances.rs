@@ -216,7 +216,7 @@ async fn balances_of(partitions: u32) {
 }
 
 /// Returns the commits without `due_after`, as older versions wrote them, each with the hash of its logged record.
-/// `records` replaces these hashes.
+/// `records` needs it to correct `sealed_by`.
 fn of_old(config: &Config) -> Vec<(Logged, Hash)> {
     let old = |(logged, hash)| (Logged { due_after: vec![], ..logged }, hash);
     logged(config).into_iter().map(old).collect()
