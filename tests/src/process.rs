@@ -30,7 +30,6 @@ fn text(log: &File) -> String {
     String::from_utf8_lossy(&text).into_owned()
 }
 
-/// Service process, killed on drop.
 pub struct Process {
     child: Child,
     log: File,

@@ -1,5 +1,3 @@
-//! Shows failures in the layout of the console's pages.
-
 use crate::{
     app::App,
     failure::FailurePage,

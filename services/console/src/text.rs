@@ -1,5 +1,3 @@
-//! Formats times as RFC 3339 in UTC, and amounts in their currency.
-
 use maud::{Markup, html};
 use motherlode_picture::figures;
 use motherlode_proto::round::v1::Money;

@@ -1,5 +1,3 @@
-//! Decoder of messages, for the fuzz targets in `fuzz/`.
-
 use crate::message::{Message, Trust, Walk};
 use bytes::Bytes;
 use motherlode_log::Position;

@@ -1,5 +1,3 @@
-//! Describes events of the log in words, with values in their units.
-
 use crate::figures;
 use motherlode_proto::{
     FILE_DESCRIPTOR_SET,

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReloadedKeys {
-    /// Changed keys, such as `operators.acme.weight`; an added or removed operator has the key `operators.acme`.
+    /// Changed configuration keys, such as `operators.acme.weight`; `operators.acme` for an added or removed operator.
     pub keys: Vec<String>,
     pub removed_wallets: Vec<String>,
 }

@@ -1,5 +1,3 @@
-//! Roles: permissions of a credential (PL-27).
-
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::{fmt, ops::BitOr};
 

@@ -106,7 +106,7 @@ impl DirectCalls for Playing {
 }
 
 impl Playing {
-    /// Admits and decodes a call; stores its caller, message and reserved bytes in `asker`.
+    /// Admits and decodes a call; stores its caller, message and reserved buffer space in `asker`.
     fn admit(&self, headers: &HeaderMap, asker: &mut Asker) -> Result<(Asked, Option<Deadline>), Refusal> {
         let DirectPlay { ledgers, layers, message_bytes_max, .. } = &*self.play;
         let message = std::mem::take(&mut asker.message);

@@ -46,7 +46,7 @@ pub enum ServeError {
     DrawKeys(#[from] DrawKeysError),
     #[error("cannot open pool {pool}: {source}")]
     Pool { pool: Box<StreamId>, source: AppendError },
-    #[error("cannot copy the pools, rates and switches to the partitions: {0}")]
+    #[error("cannot copy to each partition the pools, exchange rates and switches that stop new rounds: {0}")]
     Behind(AppendError),
     #[error(transparent)]
     Config(#[from] ConfigError),

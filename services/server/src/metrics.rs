@@ -190,7 +190,7 @@ impl Metrics {
         );
         let observed = self.clone();
         let what =
-            "Number of log records not yet sent to the slowest follower of this kind; 0 if there is no follower.";
+            "Number of log records not yet sent to the slowest follower of the kind in the label; 0 if there is none.";
         gauge(meter, "motherlode.log.readers_behind", what, move |seen| {
             observed.ledgers(|ledgers| {
                 written(ledgers, &mut |ledger, partition| {
@@ -210,7 +210,7 @@ impl Metrics {
                 written(ledgers, &mut |ledger, partition| seen.observe(ledger.copied(), &[partition]));
             });
         });
-        let what = "Age of the oldest log record not sent to any copy of the whole log; 0 if all were sent.";
+        let what = "Age of the oldest log record that was sent to no copy of the whole log; 0 if all were sent.";
         self.ages(meter, "motherlode.log.copy_age", what, |ledger| match ledger.copied() {
             0 => None,
             copied => ledger.age_after(copied).ok(),
@@ -366,12 +366,16 @@ impl Metrics {
     fn pools(&self, meter: &Meter) {
         type Read = fn(&motherlode_state::PoolState) -> Nano;
         let figures: [(&'static str, &'static str, Read); 4] = [
-            ("motherlode.pool.increments.EUR", "Increments of the pool since the last jackpot hit.", |pool| {
-                pool.increments
-            }),
-            ("motherlode.pool.reserve.EUR", "Reserve that pays the pool's later starting amounts.", |pool| {
-                pool.reserve
-            }),
+            (
+                "motherlode.pool.increments.EUR",
+                "Sum of the contributions to the pool since the last jackpot hit.",
+                |pool| pool.increments,
+            ),
+            (
+                "motherlode.pool.reserve.EUR",
+                "Money left over from jackpot hits, which pays the next starting amounts (seeds).",
+                |pool| pool.reserve,
+            ),
             (
                 "motherlode.pool.contributions.EUR",
                 "Sum of all contributions to the pool, less returned contributions.",

@@ -62,7 +62,7 @@ pub enum ReloadError {
     Starting,
     #[error("failed to log the reload: {0}")]
     Log(#[from] AppendError),
-    #[error("the reload has ended without an answer")]
+    #[error("the reload stopped with an internal error; the new configuration may or may not be in force: see the log")]
     Ended,
 }
 
@@ -91,7 +91,7 @@ impl From<ReloadError> for Refusal {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reload {
     pub change: ConfigurationReloaded,
-    /// Position of the event in partition 0.
+    /// Position of `change` in partition 0's log.
     pub position: u64,
 }
 

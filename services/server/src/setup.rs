@@ -117,8 +117,8 @@ pub(crate) fn ledger_options(config: &Config, options: Options, dealer: &Dealer)
     }
 }
 
-/// Opens the logs' Merkle trees, checks by all evidence, such as checkpoints, that no log has lost records, and begins
-/// a new generation of draws with a new salt (PL-40). On an error, closes the ledgers.
+/// Opens the logs' Merkle trees, and checks by all evidence, such as checkpoints, that no log has lost records. Begins
+/// a generation of draws: its new salt prevents repeated draws (PL-40). On an error, closes the ledgers.
 pub(crate) async fn open_proofs<'a>(
     config: &Config,
     written: impl IntoIterator<Item = &'a Handle>,
@@ -172,8 +172,8 @@ async fn opened_proofs(config: &Config, written: &[Handle], draws: &DrawKeys) ->
     Ok(proofs)
 }
 
-/// Opens the pools of all games, and copies to each partition the pools, rates and switches that bets need. On an error,
-/// closes the ledgers.
+/// Opens the pools of all games, and copies to each partition the pools, exchange rates and switches that bets need. On
+/// an error, closes the ledgers.
 pub(crate) async fn open_pools(ledgers: Ledgers) -> Result<Ledgers, ServeError> {
     let mut coordinator = PoolCoordinator::new(ledgers.clone());
     let opening = async {

@@ -1,5 +1,5 @@
-//! Finishes rounds according to their game's rules after they were skipped (DM-21), closed by the operator (PL-20), or
-//! abandoned (PL-03, ME-20).
+//! Finishes rounds by their game's rules after the player skipped the remaining steps (DM-21), the operator closed the
+//! round (PL-20), or the round was abandoned (PL-03, ME-20).
 //!
 //! Each step is a commit that states why the round is finished automatically. The first commit has the caller's request
 //! id. Later commits have the request id `auto/<round>/<step>`. After a crash, a repeated request or a sweep can

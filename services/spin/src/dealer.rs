@@ -22,9 +22,9 @@ pub const RENEW_EVERY: Duration = Duration::from_secs(600);
 
 pub type Resolve<'a> = &'a dyn Fn(&[u8]) -> Option<Proposal>;
 
-/// Selects client seeds in tests. With a script, `test_build` is set in the server's identity.
+/// Selects client seeds in tests. With a script, GetIdentity answers that outcomes can be forced (`test_build`).
 pub trait Script: Send + Sync {
-    /// Returns the client seed for a step; `None` selects the caller's seed. If this function fails, the step is not
+    /// Returns a client seed for a step, or `None` to use the caller's seed. If this function fails, the step is not
     /// played.
     fn client_seed(&self, metadata: &MetadataMap, resolve: Resolve<'_>) -> Result<Option<Vec<u8>>, Refusal>;
 }

@@ -10,7 +10,7 @@ pub(crate) fn check_mode(mode: PlayMode, currency: Currency) -> Result<(), Refus
     match (mode, currency.is_real()) {
         (PlayMode::Demo, false) | (PlayMode::Unspecified | PlayMode::Real, true) => Ok(()),
         (PlayMode::Demo, true) => Err(Refusal::field("account.currency_code", "must be XTS (play money) in demo mode")),
-        (_, false) => Err(Refusal::field("mode", "must be demo for an account in play money")),
+        (_, false) => Err(Refusal::field("mode", "must be PLAY_MODE_DEMO for an account in XTS (play money)")),
     }
 }
 

@@ -187,7 +187,8 @@ impl PlayRules {
 
 pub(crate) fn not_held(player: &PlayerState, game: &str, currency: Currency, now: Now) -> Result<(), Refusal> {
     let Some(left_ms) = player.seat(game, currency).and_then(|seat| seat.held_ms(now.log_ms)) else { return Ok(()) };
-    let message = format!("the player's connection was dropped: the game can be continued in {left_ms} ms");
+    let message =
+        format!("the game is still reserved for the player's session that lost its connection: retry in {left_ms} ms");
     Err(Refusal::new(Reason::SessionHeld, message).retry_after(Duration::from_millis(left_ms.unsigned_abs())))
 }
 

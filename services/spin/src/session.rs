@@ -1,4 +1,4 @@
-//! Sessions over gRPC. One process keeps them in memory and times them with the monotonic clock.
+//! Sessions over gRPC. The process that opened a session keeps it in memory, and times it with the monotonic clock.
 //!
 //! A session's opening, acknowledgements and end are logged with the player's limits for the day, so the limits also
 //! hold after a restart and in later sessions. A restart ends sessions, but a game reserved for a player after a lost

@@ -78,7 +78,7 @@ impl StatedFigures {
         let coin = CoinFraction::new(coin_micros, minor_micros(currency));
         let rounded = match coin.denominator {
             1 => exact(0),
-            // Estimated effect of rounding plus the maximum error of this estimate.
+            // Upper bound of the return that rounding adds: the estimate plus its maximum error.
             _ => game.rounding(coin).map_or_else(|| exact(0), |of| of.adds_to_own + of.within),
         };
         let collected = &self.most.collected_windows * ratio(1, 2);

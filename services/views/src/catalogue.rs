@@ -6,8 +6,8 @@
 //!
 //! | key | value |
 //! |---|---|
-//! | `current` | digest of the checkpoint (32 bytes), its number (8 bytes) |
-//! | `pin/` name | digest of a checkpoint (32 bytes), expiry in Unix milliseconds (8 bytes) |
+//! | `current` | digest (32 bytes) and number (8 bytes) of the current checkpoint |
+//! | `pin/` name | digest of the pinned checkpoint (32 bytes), end of the pin in Unix milliseconds (8 bytes) |
 
 use crate::error::{ViewError, at};
 use motherlode_log::Hash;
@@ -109,7 +109,7 @@ impl Catalogue {
             database.flush()
         }));
         match put {
-            // sled's flush does not sync the file.
+            // sled's flush writes the file `db` without a sync.
             Ok(Ok(_)) => sync(&self.folder),
             _ => self.rewrite(),
         }

@@ -124,8 +124,8 @@ impl Run {
     }
 }
 
-/// Returns the runs to merge. Tries each size level, lowest first: the newest consecutive runs up to this level are
-/// merged if there are on average more than three per level.
+/// Returns the runs to merge. For each existing size level, lowest first, counts the newest consecutive runs up to this
+/// level, and merges them if there are more than three times as many as levels tried.
 #[must_use]
 pub fn mergeable(runs: &[Run]) -> Option<Range<usize>> {
     // No run before a gap in the positions is merged until the gap is filled.

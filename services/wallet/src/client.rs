@@ -154,7 +154,7 @@ fn reason(result: &wire::Result) -> String {
 }
 
 /// Returns how the reported balance contradicts the outcome; `None` if a concurrent transaction outside this service could
-/// explain the balance. A confirmed call never leaves a negative balance (PL-09).
+/// explain the balance. A negative balance after a confirmed call is always a contradiction (PL-09).
 fn contradiction(call: &Call, result: &wire::Result) -> Option<&'static str> {
     let reported = result.balance_minor?;
     let amount = match call {

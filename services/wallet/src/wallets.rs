@@ -52,7 +52,7 @@ fn client(operator: &str, settings: &Seamless, credentials: &WalletCredentials) 
     client.map_err(|source| WalletError::Unusable { operator: operator.to_owned(), source })
 }
 
-/// Wallets by operator; [`replace`](Wallets::replace) affects every clone.
+/// Wallets by operator. Clones share one map, so [`replace`](Wallets::replace) changes all of them.
 #[derive(Debug, Clone, Default)]
 pub struct Wallets {
     wallets: Arc<RwLock<ByOperator>>,

@@ -14,8 +14,8 @@ pub fn digest(state: &[u8]) -> String {
 }
 
 /// Compares digests with a file in `tests/golden`. If the digests differ, the error names `constant`, the version
-/// constant in the sources. If `MOTHERLODE_WRITE_DIGESTS` is set, rewrites the file after the version was raised or a
-/// log was added.
+/// constant in the sources. If `MOTHERLODE_WRITE_DIGESTS` is set, and `version` is higher than in the file or only
+/// logs were added, rewrites the file instead.
 pub fn check(file: &str, constant: &str, version: u32, digests: &Digests) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../golden").join(file);
     let text = fs::read_to_string(&path).unwrap_or_default();

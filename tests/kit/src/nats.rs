@@ -35,7 +35,6 @@ pub fn binary() -> PathBuf {
     installed
 }
 
-/// Server process, killed on drop.
 #[derive(Debug)]
 pub struct Node {
     folder: PathBuf,

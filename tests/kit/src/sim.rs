@@ -58,8 +58,8 @@ struct Content {
     live: Vec<u8>,
     synced: Vec<u8>,
     dirty: BTreeSet<usize>,
-    /// Sector in which a kill interrupted a write. A power cut loses this sector completely, because the kernel writes whole
-    /// pages.
+    /// Sector in which a kill interrupted a write. After a power cut, it has its last synced content, because the
+    /// kernel flushes no partly written page.
     torn: Option<usize>,
 }
 
@@ -110,7 +110,7 @@ impl SimDisk {
         self.0.lock().faults = (percent > 0).then_some(Faults { percent, chance: Chance(seed) });
     }
 
-    /// Limits the number of bytes per write, rounded up to whole sectors.
+    /// Cuts a longer write at the first sector boundary at or after `bytes`.
     pub fn set_write_limit(&self, bytes: Option<usize>) {
         self.0.lock().write_limit = bytes;
     }

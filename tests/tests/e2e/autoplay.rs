@@ -110,7 +110,7 @@ async fn dm_26_me_19_wf_19_autoplay_ends_at_its_number_and_at_each_limit() {
         };
         let (answers, rounds) = play(&mut client, winning).await;
         let (last, earlier) = rounds.split_last().unwrap();
-        // ME-19: a win equal to the limit does not stop the series.
+        // ME-19: in Mystery Elves, a win equal to the limit does not stop the series.
         let least = limit + i64::from(game.name() == "mystery-elves");
         assert_eq!((answers.last().unwrap().stop(), won(last) >= least), (AutospinStop::WinLimit, true));
         assert!(earlier.iter().all(|round| won(round) < least));

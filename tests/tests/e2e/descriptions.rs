@@ -90,12 +90,12 @@ async fn pl_13_pl_01_every_game_describes_itself_whole() {
         assert_eq!(euros.bet_max_minor as f64, cents(most, coins.max), "{name}");
         assert_eq!(euros.bet_default_minor as f64, cents(&euros.default_coin_value, coins.default), "{name}");
 
-        // The volatility index has a confidence level of 95 %. A round's highest win is a whole number of bets, and
-        // exceeds a reel window's highest win (WF-04).
+        // The volatility index has a confidence level of 95 %.
         let index = 1.96 * number(&game.std_dev_bets);
         assert!((number(&game.volatility_index) - index).abs() < 0.01 && index > 1.96, "{name}");
         let window = (number(&game.max_win_bets), number(&game.max_win_probability));
         assert!(window.0 > 1.0 && (0.0..1.0).contains(&window.1), "{name}: {window:?}");
+        // WF-04: the highest win of a round is a whole multiple of the bet and exceeds that of one reel window.
         let round = game.win_up_to.as_ref().unwrap();
         assert!(round.bets.parse::<u64>().unwrap() as f64 > window.0 && !round.says.is_empty(), "{name}: {round:?}");
         assert!((0.0..1e-12).contains(&number(&round.probability_at_most)), "{name}: {round:?}");

@@ -60,8 +60,8 @@ impl Pool {
         award
     }
 
-    /// BW-19: returns contributions made since the last jackpot hit from the increments. The rest comes from the
-    /// reserve, then from the house.
+    /// BW-19: gives contributions back. The increments pay for those made since the last jackpot hit; the reserve, then
+    /// the house, pay the rest.
     fn give_back(&mut self, contributed: i128, in_cycle: i128) {
         let from_increments = in_cycle.min(self.increments);
         let from_reserve = (contributed - from_increments).min(self.reserve);

@@ -100,8 +100,8 @@ async fn pl_30_play_goes_on_through_kills_of_each_of_three_servers() {
     for node in &mut cluster.nodes {
         player.play_rounds(&mut client, 10).await.unwrap();
         node.kill();
-        // A retried call takes effect at most once. After an election, the writer may step down and start again on the same
-        // log.
+        // A retried call takes effect at most once. Calls fail while the NATS cluster elects a leader, or the writer
+        // starts again.
         while let Err(status) = player.play_rounds(&mut client, 10).await {
             let of_a_fault = ["OUTCOME_UNKNOWN", "NOT_THE_WRITER", "NOT_CURRENT", "LOG_UNAVAILABLE", ""];
             assert!(of_a_fault.contains(&&*reason(&status)), "{status:?}");

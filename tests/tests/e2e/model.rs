@@ -76,7 +76,7 @@ impl Model {
         let rate = if key.1 == "SEK" { self.krona } else { 10_000 };
         let free = !request.campaign_id.is_empty();
         let pays = game.name() == POOL && !self.suspended && !free && key.1 != PLAY;
-        // 0.5 % of the bet, in 1e-9 EUR.
+        // 0.5 % of `bet` (minor units) at `rate` (0.0001 EUR), in 1e-9 EUR.
         let contributed = if pays { i128::from(bet) * rate * 5 } else { 0 };
         self.pool += contributed;
         let shelf = match game.name() {

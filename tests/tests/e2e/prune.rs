@@ -53,7 +53,7 @@ pub(crate) fn segments(log: &Path) -> Vec<u64> {
     firsts
 }
 
-/// Log with a confirmed base (digest of the state) after its first rounds.
+/// Log with a base after its first rounds: a digest of the state, confirmed by a second person.
 pub(crate) struct Played {
     at: tempfile::TempDir,
     pub(crate) account: Account,

@@ -283,7 +283,7 @@ async fn pl_23_dm_19_a_return_is_held_against_the_cash_return_of_its_currency_an
     let all = |rtp: fn(&(String, String, String, String)) -> &str| levels.iter().map(rtp).collect::<Vec<_>>();
     assert_eq!(all(|of| &of.0), ["EUR", "EUR", "JPY", "JPY"]);
     assert_eq!(all(|of| &of.1), ["0.004", "0.01", "0.4", "1"]);
-    // The expected returns for coins of 0.4 minor units are computed in tests/independent: 0.96777....
+    // The return is 0.968 without rounding. tests/independent computes 0.96777... for coins of 0.4 minor units.
     assert_eq!(all(|of| &of.2[..7]), ["0.96777", "0.96800", "0.96777", "0.96800"]);
     assert!(levels[0].3 < levels[1].3 && levels[0].3 == levels[2].3 && levels[1].3 == levels[3].3, "{levels:?}");
     let stake: Vec<_> = found.totals.iter().filter(|of| of.stake.is_none()).map(theory).collect();

@@ -188,7 +188,7 @@ struct Sealed {
     seal: [u8; 32],
 }
 
-/// NP-12, BW-05: without the draw key, log, copy, index, snapshots and answers do not suffice to compute a draw.
+/// NP-12, BW-05: log, copy, index, snapshots and answers do not suffice to compute a draw without the draw key.
 #[tokio::test(flavor = "multi_thread")]
 async fn np_12_nothing_that_a_reader_has_tells_what_an_open_round_hides() {
     let (data, kept) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());

@@ -1,5 +1,3 @@
-//! Project rules that the compiler does not check.
-
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod circles;

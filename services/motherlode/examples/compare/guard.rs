@@ -1,5 +1,3 @@
-//! Creates the service's certificate and an operator's token for `--guarded`.
-
 use motherlode_proto::convert::play::hex;
 use motherlode_runtime::connect::Credentials;
 use rcgen::{CertifiedKey, generate_simple_self_signed};

@@ -1,4 +1,4 @@
-//! Simulates rounds. Ctrl-C ends the simulation with a report. See [`motherlode_jobs::simulation`].
+//! Ctrl-C ends the simulation with a report. See [`motherlode_jobs::simulation`].
 
 use super::{
     Failure, Format,

@@ -1,4 +1,4 @@
-//! Watches jackpots. A broken stream is reopened with exponential backoff.
+//! A broken stream of jackpots is reopened with exponential backoff.
 
 use super::Failure;
 use crate::{

@@ -1,5 +1,3 @@
-//! Seamless wallets of operators (PL-31).
-
 use crate::connect::Credentials;
 use http::Uri;
 use motherlode_state::is_text;

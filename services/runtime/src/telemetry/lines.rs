@@ -27,13 +27,13 @@ where
     }
 }
 
-/// Maximum burst of warning and error lines per call site.
+/// Maximum burst of warning and error lines per place in the source.
 const BURST: u32 = 100;
-/// Time after which a call site may log one more line.
+/// Time after which a place in the source may log one more line.
 const REFILL: Duration = Duration::from_secs(6);
 
-/// Limits the warnings and errors of each call site, and prefixes lines sent to the journal with their priority
-/// (sd-daemon(3)).
+/// Limits the rate of warning and error lines from each place in the source. Prefixes lines sent to the journal with
+/// their priority (sd-daemon(3)).
 struct Lines<F> {
     inner: F,
     journal: bool,

@@ -94,7 +94,7 @@ impl Layers {
     }
 
     /// Checks permissions, free buffer space and deadline. Stores an identified caller in `caller` even if the call is
-    /// refused. `message` contains the bytes read so far.
+    /// refused. `message` is the part of the request's body that was already read; it takes buffer space.
     pub(crate) fn admit(
         &self,
         path: &str,

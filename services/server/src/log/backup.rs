@@ -21,13 +21,15 @@ pub struct Backup {
 
 #[derive(Debug, thiserror::Error)]
 pub enum BackupError {
-    #[error("{} contains both a log and an operator's copy", .0.display())]
+    #[error("{} contains both a copy of the whole log and one operator's records: use a folder for each", .0.display())]
     Both(PathBuf),
     #[error("cannot open the copy in {}: {source}", folder.display())]
     Open { folder: PathBuf, source: OpenError },
     #[error(transparent)]
     Read(#[from] ReadError),
-    #[error("the copy's last record cannot be found: restore the copy, or start a copy in another folder")]
+    #[error(
+        "the copy's files lack the last record: restore the files from a backup, or start a copy in another folder"
+    )]
     NoLast,
     #[error(transparent)]
     Malformed(#[from] Malformed),

@@ -9,7 +9,10 @@ use motherlode_state::{HOME, number};
 use std::{collections::BTreeSet, fmt, fs, io, path::PathBuf};
 
 #[derive(Debug, Clone)]
-#[expect(clippy::large_enum_variant, reason = "a process has at most two values of this type")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a process has at most two values of this type, so their size does not matter"
+)]
 pub enum LogLocation {
     Folder { data: PathBuf, segment_bytes: u64 },
     Stream(config::Store),

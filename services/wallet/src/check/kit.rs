@@ -122,10 +122,11 @@ impl Kit {
 
     pub(super) async fn send_both(&mut self, one: &Call, other: &Call) {
         let (first, second) = tokio::join!(self.ask(one), self.ask(other));
-        for (call, (seen, _)) in [(one, first), (other, second)] {
+        for (call, concurrent, (seen, _)) in [(one, other, first), (other, one, second)] {
             self.note(format!(
-                "{}, sent at the same time as the call in the line above or below: {}",
+                "{}, sent at the same time as {}: {}",
                 described(call),
+                described(concurrent),
                 answered(&seen)
             ));
         }

@@ -288,7 +288,7 @@ pub const ROWS: &[Row] = &[
     }),
     row("/motherlode.jackpot.v1.JackpotService/DeclareIncident", NO_POOL, |it| {
         let time = |seconds: i64| Some(prost_types::Timestamp { seconds, nanos: 0 });
-        // Fixed day, because the generated page of the call shows the request.
+        // Fixed day, so that the documentation page generated from this request stays the same.
         let day = 1_793_491_200;
         let incident = jackpot::Incident {
             incident_id: it.request.clone(),

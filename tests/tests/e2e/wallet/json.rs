@@ -168,7 +168,7 @@ async fn pl_31_only_a_whole_answer_of_the_contract_with_status_200_is_one() {
     for (answer, what) in [
         (page("500 Internal Server Error", "", DONE), "an error"),
         (page("201 Created", "", DONE), "another status"),
-        // A gateway's error does not show whether the transaction was applied.
+        // Without status 200, a gateway may have answered, so the outcome is unknown.
         (page("402 Payment Required", "", refusal), "a refusal by status"),
         (page("404 Not Found", "", refusal), "an unknown path"),
         (page("302 Found", "Location: /operator/v1/WalletService/Debit\r\n", DONE), "a redirect"),

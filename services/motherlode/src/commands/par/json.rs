@@ -1,5 +1,3 @@
-//! Writes a game's mathematics as JSON, with decimal strings for figures.
-
 use super::{cash, spread};
 use crate::figures::chance;
 use motherlode_picture::par::{
