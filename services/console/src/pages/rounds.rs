@@ -73,7 +73,7 @@ impl<'a> Filter<'a> {
 
     async fn read(&self) -> Result<(Vec<Round>, String), tonic::Status> {
         let (mut found, mut page_token) = (vec![], self.get("page").to_owned());
-        // To sort the list, all answers are read first, at most [`READS_MAX`].
+        // Before the list is sorted, all its pages are read, but at most [`READS_MAX`] pages.
         let sorted = !self.get("sort").is_empty();
         let filtered = FILTERS.iter().any(|name| *name != "game" && !self.get(name).is_empty());
         let page_size = if filtered { READ } else { READ_UNFILTERED };

@@ -13,8 +13,8 @@ pub struct Args {
     /// Also print the digest of this operator's records, for comparison with the operator's copy.
     #[arg(long, value_name = "NAME")]
     pub(super) operator: Option<String>,
-    /// Last position that the operator's digest covers, as stated in the report on the copy. Default: the log's end.
-    /// Separate the positions of several partitions with commas.
+    /// Last position that the digest covers: the position in the audit report of the operator's copy. Default: the
+    /// log's end. Separate the positions of several partitions with commas.
     #[arg(long, value_name = "POSITION", requires = "operator", value_delimiter = ',')]
     pub(super) to: Vec<u64>,
     /// Public key of the log, to verify checkpoints. Default: the public key of proofs.key in the folder.
