@@ -46,7 +46,6 @@ fn ways(visit: &Visit, headers: &HeaderMap) -> Markup {
     }
 }
 
-/// Returns the path of the console's page that sent the request, from the header `Referer`.
 fn page_before(headers: &HeaderMap) -> Option<&str> {
     let (host, before) = (headers.get(header::HOST)?.to_str().ok()?, headers.get(header::REFERER)?.to_str().ok()?);
     let path = before.split_once("://")?.1.strip_prefix(host)?;

@@ -96,7 +96,6 @@ impl Recovered {
 }
 
 impl LedgerCore {
-    /// Returns the first position whose commit has the time `time_ms` or a later one.
     fn first_since(&self, time_ms: i64) -> Result<Position, FetchError> {
         let (mut from, mut to) = (self.reader.first(), self.durable() + 1);
         while from < to {

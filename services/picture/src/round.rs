@@ -306,7 +306,6 @@ fn jackpot(won: &JackpotWin) -> String {
     format!("{paid}, pool {pool_id}, hit at log position {hit_position}")
 }
 
-/// Returns the round's win after the step minus its win before the step; empty if they are equal.
 fn of_step_alone(round: &Round, step: &Step) -> String {
     let minor = |of: Option<&Step>| of.and_then(|of| of.win.as_ref()).map_or(0, |win| win.amount_minor);
     let before = round.steps.iter().take_while(|of| of.number != step.number).last();

@@ -166,7 +166,6 @@ fn keep(points: &mut VecDeque<Point>, count_max: usize, after: i64) {
     }
 }
 
-/// Merges the counts of the rarest reasons into [`OTHER_REASONS`].
 fn bound(refusals: &mut BTreeMap<String, u64>) {
     while refusals.len() > NAMES_MAX {
         let named = refusals.iter().filter(|(reason, _)| *reason != OTHER_REASONS);

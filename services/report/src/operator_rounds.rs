@@ -124,7 +124,6 @@ fn place(page_token: &str) -> Result<Place, Refusal> {
     place.ok_or_else(fields::page_token_unknown)
 }
 
-/// Returns the operator's voided rounds; `None` if there are more than [`VOIDS_MAX`].
 fn voided(looks: &[Look], operator: &str) -> Result<Option<BTreeSet<String>>, Unreadable> {
     let filter = Filter { own: Some(operator.to_owned()), kinds: vec![SignificantKind::Void.into()], before: None };
     let voids = looks.iter().flat_map(|look| look.back(&filter)).take(VOIDS_MAX + 1);

@@ -43,7 +43,6 @@ pub struct Before<'a> {
     pub dealt_of: &'a DealtOf<'a>,
 }
 
-/// Checks those events of a commit that concern rounds.
 pub fn check(before: &Before<'_>, events: &[Event]) -> Result<(), Mismatch> {
     let Some(at) = events.iter().position(|event| matches!(event, Event::StepResolved(_))) else {
         return match events.iter().find(|event| is_of_step(event) || matches!(event, Event::RoundStarted(_))) {

@@ -11,7 +11,6 @@ use motherlode_state::{Collection, Currency, Event, Minor, PlayerState, RoundSta
 /// Key in the log for the picked companion.
 const COMPANION: &str = "witch";
 
-/// Returns the number of the companion that the player has picked in a game.
 #[must_use]
 pub fn companion(player: &PlayerState, game: &dyn Game) -> Option<i64> {
     player.collection(game.name(), "")?.get(COMPANION).copied()

@@ -45,7 +45,6 @@ pub struct PoolMirrored {
     pub home_position: u64,
     pub terms: PoolTerms,
     pub status: PoolStatus,
-    /// Position of the partition's last pooled contribution.
     pub pooled_position: u64,
     /// Position of the partition's last decided jackpot hit or void.
     pub decided_to: u64,

@@ -24,7 +24,6 @@ use tonic::{
 pub enum Fault {
     None,
     LostCall,
-    /// The call is applied and its answer is lost.
     LostAnswer,
     Doubled,
     Unsure,
