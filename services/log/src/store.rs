@@ -92,7 +92,7 @@ pub trait Reader: Send + Sync {
     /// * Records MUST NOT be returned before they are certainly durable.
     fn read(&self, from: Position, max_records: usize, max_bytes: usize) -> Result<Vec<Record>, ReadError>;
 
-    /// Hash of the log's first record, which identifies the log even if the record is archived; `None` if the log is empty.
+    /// Hash of record 1, which identifies the log even if the record is archived; `None` if the log is empty.
     fn identity(&self) -> Result<Option<Hash>, ReadError> {
         Ok(self.read(1, 1, 0)?.first().map(|record| hash(&record.bytes)))
     }
