@@ -14,7 +14,6 @@ use axum::{
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Version, header};
 use std::time::Duration;
 
-/// Permits only the console's own scripts and styles, and no frames.
 const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self' data:; script-src 'self'; connect-src 'self'; form-action 'self'; \
                       frame-ancestors 'none'; base-uri 'none'";
 const TLS_ONLY: &str = "max-age=31536000";

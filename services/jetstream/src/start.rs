@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! "MLSTART1"  first message u64  its epoch u64  first position u64  hash of the record before it 32
-//! hash of the log's first record 32
+//! hash of record 1 32
 //! ```
 
 use bytes::{Buf, BufMut, Bytes};

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! "MLSTART1"  SHA-256 of the rest 32
-//! partition u32  first position u64  hash of the record before it 32  hash of the log's first record 32
+//! partition u32  first position u64  hash of the record before it 32  hash of record 1 32
 //! ```
 //!
 //! If the file `start` does not exist, a missing first segment counts as damage. If the file exists, a segment must
@@ -60,7 +60,7 @@ impl LogStart {
         }
     }
 
-    /// Reads the hash of the log's first record.
+    /// Reads the hash of record 1.
     pub(crate) fn read_identity(disk: &dyn Disk, dir: &Path) -> Result<Option<Hash>, ScanError> {
         Ok(Self::read_file(disk, dir)?.map(|(.., identity)| identity))
     }

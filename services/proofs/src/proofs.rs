@@ -108,7 +108,6 @@ impl Proofs {
         })
     }
 
-    /// Returns the secret for links to public pages, derived from the log's key.
     #[must_use]
     pub fn link_secret(&self) -> Option<[u8; 32]> {
         self.0.first().map(|of| of.key.derived("motherlode/link-secret/v1"))

@@ -28,8 +28,8 @@ pub fn digest() -> Option<[u8; 32]> {
     *digest.get_or_init(|| file.as_ref().and_then(|file| digest_of(file).ok()))
 }
 
-/// Returns whether the executable's file has changed since the start. With `only_just`, a file with the same device and
-/// inode counts as unchanged, and is not read.
+/// Returns whether the executable's file has changed since the start. With `only_just`, a file with
+/// unchanged device and inode numbers counts as unchanged without being read.
 pub fn is_replaced(only_just: bool) -> bool {
     let now = executable_file();
     if only_just && now.as_ref().is_ok_and(is_started) {

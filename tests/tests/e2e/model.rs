@@ -206,8 +206,8 @@ impl Model {
         self.taken(&shelf, id, now);
     }
 
-    /// Removes from a collection the pieces that the round added. If the service's values differ from the model's but are
-    /// possible, the model copies the service's values.
+    /// Removes from a collection the pieces that the round added. If the service's counts and sums differ but
+    /// are within the allowed ranges, the model copies them.
     fn taken(&mut self, shelf: &Shelf, round: &str, now: &BTreeMap<String, i64>) {
         let of = |key: &str| now.get(key).copied().unwrap_or(0);
         if let Some((crystals, given)) = self.crystals.get_mut(shelf) {

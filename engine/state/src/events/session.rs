@@ -24,7 +24,6 @@ pub struct SessionOpened {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DayLimits {
     pub reality_check_ms: Option<NonZeroU32>,
-    /// Maximum time played per day in ms; afterwards, bets are refused.
     pub time_ms_max: Option<NonZeroU32>,
     /// Loss limit for the day in whole EUR.
     pub loss_eur_max: Option<NonZeroU32>,

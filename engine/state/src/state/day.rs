@@ -6,7 +6,6 @@ use crate::events::DayLimits;
 use crate::values::date::{DAY_MS, day_of};
 use crate::values::{Currency, Minor, Rates, exchange};
 
-/// Longest pause between actions that counts as time played.
 pub const BREAK_MS: i64 = 30 * 60_000;
 
 /// A player's figures for one UTC day, either in real money or in play money (PL-17). A loss counts towards the day of

@@ -25,7 +25,6 @@ pub enum TransactionKind {
     FreeBet,
     Win,
     Jackpot,
-    /// Refund of a voided round's bet.
     Refund,
     /// Return of a voided free round to its campaign. The balance is unchanged.
     FreeBetReturned,

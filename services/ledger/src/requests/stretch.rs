@@ -1,4 +1,4 @@
-//! Request names of consecutive commits in memory, at 16 bytes each including the hash table. Memory is allocated in
+//! Names (hashes) of the requests of consecutive commits, with a hash table: 16 bytes each. Memory is allocated in
 //! advance, so no bet waits for a reallocation.
 
 use super::name::Name;

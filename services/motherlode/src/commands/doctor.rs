@@ -57,7 +57,7 @@ impl fmt::Display for Finding {
             }
             Self::Missing { size } => write!(
                 f,
-                "a checkpoint was signed for {size} records, more than the log contains\n    lost: the records after the log's end\n    next: restore from a newer copy; \
+                "a checkpoint was signed for {size} records, more than the log contains\n    lost: the records after the log's end\n    next: restore from a copy that contains them; \
                  `serve --restored` accepts the loss"
             ),
             Self::Unsigned { size } => {

@@ -22,7 +22,7 @@ use tonic_prost::ProstCodec;
 pub(super) const CASES: [Case; 10] = cases![
     45 late_answer_after_client_timeout: "A late answer means an unknown outcome, and the call is retried.";
     46 connection_cut_before_answer: "A call without an answer is retried with the same id and takes effect once.";
-    47 wallet_restart_keeps_ids: "The wallet stores each id with its content and its answer.";
+    47 wallet_restart_keeps_ids: "After a restart, the wallet still has each id with its call and its answer.";
     48 unknown_field_ignored: "Messages can get new fields; a wallet ignores fields that it does not know.";
     49 bad_signature_401_and_no_effect: "A request with a bad signature or token is refused and has no effect.";
     50 stale_timestamp_401: "A request whose timestamp is wrong by over 30 seconds is refused with 401.";
