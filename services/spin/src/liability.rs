@@ -24,6 +24,7 @@ pub(crate) struct Cost {
     long_run: Exact,
     highest: Exact,
     highest_says: &'static str,
+    includes_gamble: bool,
     /// Decimal exponent `e`: the probability that the wins exceed `highest` is at most 10^e.
     exceeded: Option<i32>,
 }
@@ -51,12 +52,14 @@ impl Cost {
             long_run: (&figures(newest)?.rtp + cash.adds) * &bet * &rounds,
             highest: exact(0),
             highest_says: "",
+            includes_gamble: false,
             exceeded: None,
         };
         for game in games().iter().copied().filter(|game| game.name() == newest.name()) {
             let (stated, of) = (figures(game)?, Of { game, ladders, currency, rate });
             let paid = stated.paid(of, coin_value.0, (lines, coins_per_line)).ok_or_else(unknown)?;
             cost.expected = cost.expected.max(stated.expected_minor(of, coin_value.0, &bet) * &rounds);
+            cost.includes_gamble |= paid.gambled_minor > paid.minor;
             cost.highest = cost.highest.max(exact(paid.gambled_minor) * &rounds);
             cost.highest_says = stated.definition();
             let exceeded = stated.unlimited().then_some(paid.chance_exponent);
@@ -91,7 +94,8 @@ impl Cost {
                 .exceeded
                 .map_or_else(|| "0".to_owned(), |exponent| format!("1e{exponent}")),
             highest_minor: self.highest.to_integer().to_string(),
-            highest_says: self.highest_says.to_owned(),
+            highest_says: self.highest_says.to_owned()
+                + if self.includes_gamble { "; the gamble is included" } else { "" },
             highest_eur: highest_eur.to_string(),
             cap_eur: if cap == Nano::ZERO { String::new() } else { cap.to_string() },
         }

@@ -179,6 +179,11 @@ async fn mf_d2_gambles_of_free_rounds_are_in_the_liability() {
         if game.info().doubles_max > 0 && game.info().limits.coins_per_line.1 == 1 {
             assert_eq!(highest, 2 * gambled, "{}", game.name());
         }
+        assert_eq!(liability.highest_says.contains("the gamble is included"), game.info().doubles_max > 0);
+        assert!(
+            !told.win_up_to.as_ref().unwrap().says.contains("gamble"),
+            "a win is stated with and without the gamble"
+        );
         assert_eq!(liability.exceeded_probability_at_most == "0", !told.win_up_to.unwrap().unlimited);
         assert!(highest > 0 && gambled >= most);
         let expected = |text: &str| text.parse::<f64>().unwrap();

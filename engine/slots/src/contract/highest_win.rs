@@ -51,13 +51,13 @@ impl HighestWin {
             (true, _) => {
                 "highest win of a round in which no free spins are retriggered; a round with retriggers can win more, \
                  because their number is unlimited; the maximum chance stated with this amount also covers higher \
-                 wins; the gamble and the jackpot are not included"
+                 wins; the jackpot is not included"
             }
             (false, true) => {
                 "upper bound of a round's win, including crystals collected in earlier rounds at the currency's highest \
                  coin value"
             }
-            (false, false) => "upper bound of a round's win; the gamble is not included",
+            (false, false) => "upper bound of a round's win",
         }
     }
 
