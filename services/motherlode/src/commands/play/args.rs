@@ -29,7 +29,7 @@ pub struct Args {
     /// Play free rounds of this campaign, at its stake.
     #[arg(long, value_name = "NAME", conflicts_with_all = ["lines", "coins", "coin_value", "buy_feature"])]
     pub(super) campaign: Option<String>,
-    /// Witch to play with in the game Bewitched. Default: the player's last witch; at the first spin the command asks.
+    /// Witch to play with, in games with witches. Default: the player's last witch; at the first spin the command asks.
     #[arg(long)]
     pub(super) witch: Option<Witch>,
     /// Keep the round open after a win that can be gambled.
