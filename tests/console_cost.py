@@ -7,6 +7,7 @@ usage: tests/.venv/bin/python tests/console_cost.py BINARY [SECONDS]
 """
 
 import os
+import re
 import statistics
 import sys
 import tempfile
@@ -47,9 +48,9 @@ def spent(pid):
 def pages(service, rounds):
     visitor, pid = opened(service.console), service.process.pid
     games = visitor.open(service.console + "games").read().decode()
-    game = games.split('href="/games/neptune/')[1].split('"')[0]
+    games = list(dict.fromkeys(re.findall(r'href="/(games/[a-z-]+/[^"/]+)"', games)))
     paths = ["", "find", "players", "rounds?operator=acme", "rounds?operator=acme&state=void", "refusals", "jackpots", "jackpots/bewitched", "reports", "reports/revenue", "trust", "log", "log/0/3", "games"]
-    paths += [f"games/neptune/{game}{page}" for page in ("", "/par", "/reels", "/returns")]
+    paths += [game + page for game in games for page in ("", "/par", "/reels", "/returns")]
     paths += [f"round/{rounds[0]}", f"player/{rounds[0].rpartition('/')[0]}", f"player/{rounds[0].rpartition('/')[0]}/statement"]
     print("| page | first visit, ms of CPU | later visits | kB | verdict |\n|---|---|---|---|---|")
     over = []

@@ -3,6 +3,7 @@
 use num_bigint::BigInt;
 use num_rational::BigRational;
 use num_traits::{One, Signed, ToPrimitive, Zero};
+use std::cmp::Ordering;
 
 use crate::contract::nature::Nature;
 
@@ -167,16 +168,18 @@ pub fn float(value: &Exact) -> f64 {
     value.to_f64().unwrap_or(f64::NAN)
 }
 
-/// Formats a number with `places` decimals, rounded half to even.
+/// Formats a number with `places` decimals, rounded half to even. Divides whole numbers, because each operation on a
+/// fraction would first reduce it, which is slow for exact returns.
 #[must_use]
 pub fn decimal(value: &Exact, places: usize) -> String {
     let scale = (0..places).fold(BigInt::one(), |scale, _| scale * 10);
-    let scaled = value.abs() * Exact::from_integer(scale);
-    let half = ratio(1, 2);
-    let floor = scaled.floor().to_integer();
-    let rest = scaled - Exact::from_integer(floor.clone());
-    let odd = !(&floor % 2u32).is_zero();
-    let up = rest > half || (rest == half && odd);
+    let scaled = value.numer().abs() * scale;
+    let (floor, rest) = (&scaled / value.denom(), &scaled % value.denom());
+    let up = match (rest * 2u32).cmp(value.denom()) {
+        Ordering::Greater => true,
+        Ordering::Equal => floor.bit(0),
+        Ordering::Less => false,
+    };
     let digits = if up { floor + 1 } else { floor }.to_string();
     let digits = format!("{digits:0>width$}", width = places + 1);
     let (whole, fraction) = digits.split_at(digits.len() - places);
