@@ -103,7 +103,6 @@ fn refusal(status: &Status) -> Markup {
     }
 }
 
-/// Returns the roles, one of which the caller needs.
 pub(crate) fn needed(status: &Status) -> Option<String> {
     let info = status.get_details_error_info().filter(|info| info.reason == "ROLE_MISSING")?;
     info.metadata.get("roles").cloned()

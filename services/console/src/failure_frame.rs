@@ -50,7 +50,6 @@ fn page_before(headers: &HeaderMap) -> Option<&str> {
     (path.starts_with('/') && !path.starts_with("//")).then_some(path)
 }
 
-/// Returns the id from a page's path, in the form that the search accepts.
 fn sought(path: &str) -> String {
     match path.split('/').skip(1).collect::<Vec<_>>().as_slice() {
         ["round", operator, player, number, ..] => format!("{operator}/{player}/{number}"),

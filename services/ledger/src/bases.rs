@@ -1,5 +1,6 @@
 //! A base is a confirmed digest of a partition's state at a position of its log (PL-37). The platform's admin records
-//! the digest. A second credential confirms it after an audit of a copy of the log has computed the same digest.
+//! the digest. After an audit of a copy of the log has computed the same digest, a caller with another credential
+//! confirms it.
 
 use crate::{
     append::{AppendError, Proposal, fingerprint},

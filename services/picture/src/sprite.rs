@@ -52,7 +52,6 @@ pub fn embedded(sprite: &'static str, names: &BTreeSet<String>) -> Markup {
     }
 }
 
-/// Returns an SVG file with the three highest-paying symbols.
 #[must_use]
 pub fn icon(name: &str, rules_version: &str) -> Option<String> {
     let (whole, info) = (for_game(name)?, game(name, rules_version)?.info());

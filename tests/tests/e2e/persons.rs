@@ -50,7 +50,6 @@ async fn is_in_log(client: &mut Client, id: &str) -> bool {
     !found.is_empty()
 }
 
-/// Makes each call that could log a new player, and returns the calls' refusals.
 async fn begin(client: &mut Client, player: &str) -> Vec<(&'static str, Status)> {
     let (named, game) = (account(player, EUR), motherlode_slots::latest("neptune").unwrap());
     let SpinRequest { stake, witch, game: bewitched, .. } = bet("", &named, "0.01");

@@ -285,7 +285,6 @@ fn segment(log: &Path, first: u64) -> Vec<u8> {
     fs::read(path_of(log, first)).unwrap()
 }
 
-/// Returns false if the prune ended before the kill.
 fn killed(arguments: &[&str], log: &Path, removed: u64) -> bool {
     let mut child = command(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let before = segments(log).len();

@@ -11,8 +11,6 @@ pub trait Play: AsyncFn(Duration) -> Vec<(&'static str, Rounds)> {}
 
 impl<F: AsyncFn(Duration) -> Vec<(&'static str, Rounds)>> Play for F {}
 
-/// Panics if an honest call fails, or if the p99 latency during an attack is more than [`SLOWER_MAX`] times the latency
-/// before the attack.
 pub async fn alternate(
     process: &Process,
     all: Duration,

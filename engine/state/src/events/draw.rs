@@ -4,7 +4,6 @@ use crate::values::{DrawName, Epoch, RecordHash, Salt, Seal};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Draw {
-    /// Number of the player's draw, counted from 1.
     pub number: u64,
     pub epoch: Epoch,
     pub generation: u64,

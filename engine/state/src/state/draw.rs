@@ -5,7 +5,6 @@ use crate::values::{DrawName, Epoch, RecordHash, Seal};
 /// Next draw of a player, which no step has used yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NextDraw {
-    /// Number of the player's draw, counted from 1.
     pub number: u64,
     pub epoch: Epoch,
     /// See [`Generations`](crate::Generations).

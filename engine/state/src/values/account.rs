@@ -26,7 +26,7 @@ pub enum Account<'a> {
     Increments(&'a str),
     /// Money that earlier jackpots left in the pool, in EUR.
     Reserve(&'a str),
-    /// Counter account for seed money that the house paid into the pool, in EUR.
+    /// Counter account for money that the house paid into the pool, in EUR.
     SeedFunding(&'a str),
     /// Awards that are not paid yet, in EUR.
     JackpotPayable(&'a str),

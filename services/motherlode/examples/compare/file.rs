@@ -37,7 +37,7 @@ impl Plain {
     }
 }
 
-/// Measures appends. Returns the measurements and the median time of a write with its sync, in milliseconds.
+/// Returns the measurements and the median time of a write with its sync, in milliseconds.
 pub async fn measure(
     plain: &Plain,
     in_flight: usize,

@@ -7,7 +7,6 @@ use std::{error::Error, time::Duration};
 /// Maximum number of rounds in flight. Further rounds wait in the client, and this wait counts as latency.
 const IN_FLIGHT_MAX: usize = 256;
 
-/// Prints latencies of rounds relative to one fdatasync, and relative to an echo plus an append at the same rate.
 pub async fn measure(
     (service, echo): (&Process, &Process),
     args: &Args,

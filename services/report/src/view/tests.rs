@@ -158,7 +158,6 @@ async fn set_rates(ledger: &Handle, rates: std::ops::Range<u32>) {
     }
 }
 
-/// Returns the position of the figures at startup, and all events. Repeats the read until damaged tables are rebuilt.
 async fn shown(ledger: &Handle, config: &Report) -> (u64, Vec<String>) {
     let follower = Follower::new(ledger.clone(), config);
     let began = follower.counts().positions[0];
@@ -178,7 +177,6 @@ async fn shown(ledger: &Handle, config: &Report) -> (u64, Vec<String>) {
     (began, events)
 }
 
-/// Like [`shown`], but opens the ledger and closes it again, which writes a checkpoint.
 async fn started(folder: &Folder, config: &Report) -> (u64, Vec<String>) {
     let ledger = folder.ledger();
     let found = shown(&ledger, config).await;

@@ -67,7 +67,6 @@ impl LogLocation {
         }
     }
 
-    /// Opens a partition's stored records, from the [first](Records::first) on.
     pub(super) fn kept_records(&self, partition: u32) -> Result<Option<Records>, RecordsError> {
         match self {
             Self::Folder { data, .. } => {

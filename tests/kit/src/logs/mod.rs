@@ -42,7 +42,6 @@ pub fn golden() -> Vec<Log> {
         .collect()
 }
 
-/// Golden and constructed logs, which together contain every kind of event and every variant of the state.
 #[must_use]
 pub fn all() -> Vec<Log> {
     golden().into_iter().chain(made::all()).chain(more::all()).chain(rounds::all()).collect()

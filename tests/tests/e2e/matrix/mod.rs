@@ -82,7 +82,6 @@ impl Service {
         Self { server, connections, face, is_on_stream: config.store.url.is_some(), _data: data }
     }
 
-    /// Returns whether the call needs a log in files but the test's log is in a stream.
     fn lacks(&self, path: &str) -> bool {
         self.is_on_stream && ["IssuePlayerId", "ErasePerson"].iter().any(|call| path.ends_with(call))
     }
