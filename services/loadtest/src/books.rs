@@ -69,7 +69,6 @@ pub(crate) fn contribution(bets_minor: i64, ppm: u32) -> Nano {
     Nano(i128::from(bets_minor) * i128::from(ppm) * nanos_a_millionth)
 }
 
-/// `pooled_bets` is the sum of the bets whose contributions the pool has received.
 pub(crate) fn check(accounts: &[(&Expected, Actual)], pooled_bets: i64, pooled: Pooled) -> Books {
     let mut balances = Balances::default();
     let (mut wrong_balances, mut open_rounds, mut unpaid_jackpots) = (0, 0, 0);

@@ -35,8 +35,7 @@ use tonic::{Code, Status};
 const WAIT_MAX: Duration = Duration::from_secs(15);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// Runs a load test; `progress` is called with the number of settled rounds several times per second. The report states
-/// which thresholds were exceeded and whether the books were wrong.
+/// Runs a load test; `progress` is called with the number of settled rounds several times per second.
 pub fn run<'a>(options: &'a Options, progress: &'a dyn Fn(u64)) -> LocalBoxFuture<'a, Result<Report, Error>> {
     run_until(options, progress, std::future::pending())
 }
