@@ -114,7 +114,6 @@ def test_pl_23_a_simulation_is_started_and_watched_in_the_browser(browser, start
     page.get_by_text("each figure is within").wait_for()
     look(page, "simulation")
     page.goto(f"{service.console}trust")
-    # A service can audit a log only if the log is in its data folder.
     audit = page.get_by_role("button", name="Audit the log now")
     if STORE:
         page.get_by_text("The log is not in this process's data folder").wait_for()

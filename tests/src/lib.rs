@@ -53,13 +53,11 @@ pub fn config(data: &Path) -> Config {
     config
 }
 
-/// Number of partitions: `MOTHERLODE_TESTS_PARTITIONS` (set by `tests/run partitions`), otherwise 1.
 fn partitions() -> u32 {
     let wanted = env::var("MOTHERLODE_TESTS_PARTITIONS").ok();
     wanted.map_or(1, |wanted| wanted.parse().expect("MOTHERLODE_TESTS_PARTITIONS must be a number"))
 }
 
-/// Store of the log: the data folder, or a stream on the server `MOTHERLODE_TESTS_STORE` (set by `tests/run jetstream`).
 fn store(data: &Path) -> config::Store {
     let Ok(url) = env::var("MOTHERLODE_TESTS_STORE") else { return config::Store::default() };
     let name = data.to_string_lossy().replace(|letter: char| !letter.is_ascii_alphanumeric(), "_");

@@ -18,7 +18,6 @@ from signed import Signatures
 from motherlode.wallet.v1 import wallet_pb2, wallet_pb2_grpc
 
 
-# Maps kinds of credit to their columns in the table of rounds.
 PAID = {"CREDIT_KIND_JACKPOT": "jackpots", "CREDIT_KIND_REFUND": "refunded"}
 
 

@@ -44,8 +44,8 @@ pub enum StartRefused {
     Lost { partition: u32, lost_to: Position, end: Position },
     #[error(
         "partition {partition}: the log names draw keys that {} lacks: {keys}. {draws} sealed draws and {rounds} open rounds depend on \
-         these keys. Restore the file. If the file is lost, `serve --draw-keys-lost` accepts the loss: these draws are \
-         sealed again and these rounds can \
+         these keys. Restore the file. If the file is lost, `serve --draw-keys-lost` accepts the loss: these draws get \
+         new values and these rounds can \
          only be voided", file.display()
     )]
     KeysMissing { partition: u32, file: PathBuf, keys: EpochNames, draws: u64, rounds: u64 },
@@ -186,7 +186,7 @@ fn tell(partition: u32, begun: &GenerationBegun) {
         StartEvidence::Missing => tracing::warn!(
             partition,
             generation = number,
-            "the log may have lost records: all unused seals are revoked, and players' next draws are sealed again"
+            "the log may have lost records: all unused seals are revoked, and players' next draws get new values"
         ),
         StartEvidence::Restored => tracing::error!(
             partition,

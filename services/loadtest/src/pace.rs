@@ -27,7 +27,6 @@ impl Pace {
         self.rate.map(|rate| Duration::try_from_secs_f64(round as f64 / rate).unwrap_or(Duration::MAX))
     }
 
-    /// Adds a permit for each due round until the semaphore is closed.
     #[must_use]
     pub fn release(self, start: Instant, rounds: u64) -> Arc<Semaphore> {
         let permits = Arc::new(Semaphore::new(0));

@@ -99,7 +99,7 @@ impl Profiles {
         *self.0.write() = table;
     }
 
-    /// Returns an operator's profile in a jurisdiction; an empty jurisdiction selects the operator's own profile.
+    /// An empty jurisdiction selects the operator's own profile.
     #[must_use]
     pub fn find(&self, operator: &str, jurisdiction: &str) -> Option<(String, Profile)> {
         let table = self.0.read();

@@ -278,7 +278,7 @@ fn pick_companion(player: &PlayerState, bet: &Bet) -> Result<(Option<Event>, u32
     Ok((picked, u32::try_from(companion).unwrap_or_default()))
 }
 
-/// Returns the refusal of a bet above the balance, with the minimum bet, which may be within the balance (BW-29).
+/// BW-29: the balance may still cover the minimum bet.
 fn insufficient(bet: &Bet, balance: Minor, amount: Minor) -> Refusal {
     Refusal::new(Reason::InsufficientFunds, "the balance is below the bet")
         .with("balance_minor", balance)

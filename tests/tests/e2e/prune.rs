@@ -53,7 +53,7 @@ pub(crate) fn segments(log: &Path) -> Vec<u64> {
     firsts
 }
 
-/// Log with a base after its first rounds: a digest of the state, confirmed by a second person.
+/// Log with a confirmed base after its first rounds.
 pub(crate) struct Played {
     at: tempfile::TempDir,
     pub(crate) account: Account,

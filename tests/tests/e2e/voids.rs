@@ -124,8 +124,6 @@ async fn pl_04_bw_19_dm_22_a_void_brings_back_what_was_there_without_the_round()
             client = Client::connect(server.address()).await;
         }
         let voided = void(&mut client, round_id).await.unwrap();
-        // The contribution of a voided round stays in the pool, at the operator's cost, unless it is returned because
-        // of an incident (PL-38).
         kept += contribution(&round(&mut client, round_id).await);
         let mut expected = before.clone();
         expected.house -= kept;

@@ -186,7 +186,6 @@ fn slashed(text: &str, has_messages: bool, kind: &'static str) -> Vec<(&'static 
     messages
 }
 
-/// Returns whether the Poisson probability of `matches` or more is below 1 in 100.
 fn is_improbable(matches: usize, mean: f64) -> bool {
     let (mut below, mut term) = (0.0, (-mean).exp());
     for count in 0..matches {

@@ -115,7 +115,7 @@ async fn resealed(visit: &Visit) -> Result<Markup, Failure> {
     let answer = visit.api.report().list_significant_events(request).await;
     section("Reseals", answer, |answer| {
         html! {
-            p.note { "A draw is sealed again if its key is lost, or if the service could not rule out a loss of records when it started. The log records each such draw, and the audit counts them." }
+            p.note { "A draw gets a new value and seal if its key is lost, or if the service could not rule out a loss of records when it started. The log records each such draw, and the audit counts them." }
             (events(visit, &answer.events))
         }
     })

@@ -64,7 +64,7 @@ pub struct Args {
     /// revoked, and the log records the loss.
     #[arg(long)]
     restored: bool,
-    /// Start even if keys of draws in the log were lost. Unused draws are sealed again with new keys, and open rounds
+    /// Start even if keys of draws in the log were lost. Unused draws get values from new keys, and open rounds
     /// whose draws were sealed with a lost key can only be voided.
     #[arg(long)]
     draw_keys_lost: bool,

@@ -14,7 +14,6 @@ const BATCH_RECORDS: usize = 4096;
 pub enum RecordsError {
     #[error("{location}: no log{} there", partition_suffix(*partition))]
     Missing { location: Box<LogLocation>, partition: Option<u32> },
-    /// The log is in a stream, and only a folder permits reading from a later position than the first.
     #[error("{0}: the log in a stream can only be copied from its first record; name a data folder instead")]
     NotAFolder(Box<LogLocation>),
     #[error(transparent)]
