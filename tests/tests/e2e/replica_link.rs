@@ -101,7 +101,6 @@ async fn pl_11_a_verdict_whose_record_came_while_there_was_no_link_is_handed_on(
     let serving = tokio::spawn(server.serve_with_incoming_shutdown(TcpIncoming::from(listener), stop.requested()));
 
     let origin = Origin { targets, credentials: Credentials::default(), partitions: 1 };
-    // The wait is unlimited, so a lost answer makes the test time out.
     let options = Options { answer_wait_max: None, ..Options::default() };
     let joined = join_all(&origin, [0], |_| data.path().join("b"), &options).await.unwrap();
     let [replica]: [Handle; 1] = joined.try_into().ok().unwrap();

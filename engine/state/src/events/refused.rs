@@ -46,7 +46,7 @@ pub enum Refused {
     InsufficientFunds { currency: Currency, balance: Minor, needed: Minor },
 
     /// The call requires a transfer wallet, but the player's wallet is seamless, which cannot be changed (PL-31).
-    #[error("the player has a seamless wallet, so the player's money is in the operator's wallet")]
+    #[error("the player has a seamless wallet: the operator keeps the money")]
     SeamlessWallet,
     #[error("the player has a transfer wallet, not a seamless wallet")]
     TransferWallet,
@@ -123,8 +123,8 @@ pub enum Refused {
     )]
     BadGeneration { number: u64 },
     #[error(
-        "restore {number} of the log cannot be recorded: its number must be new, and its commit must directly follow the \
-         restored records and begin a draw generation"
+        "restore {number} of the log cannot be recorded: its number must be new, and its commit must directly follow \
+         the restored records and begin a draw generation"
     )]
     BadRestore { number: u64 },
     #[error("round {round} ends without revealing its draws")]
@@ -225,7 +225,8 @@ pub enum Refused {
     #[error("a pool can have at most {most} incidents")]
     TooManyIncidents { most: usize },
     #[error(
-        "the pool cannot be retired: it has open rounds, or has not recorded all contributions, hits, voids or transfers"
+        "the pool cannot be retired: it has open rounds, or has not recorded all contributions, hits, voids or \
+         transfers"
     )]
     PoolOutstanding,
     #[error("pool {pool} did not transfer these amounts, or they were received before")]

@@ -195,11 +195,12 @@ fn check_report(report: &PartitionReported) -> Result<(), Refused> {
         StretchEnd::Standing { open_rounds, mirrored }
             if to == 0 && !(voids.is_empty() && (contributions, *open_rounds, *mirrored) == (Nano::ZERO, 0, 0)) =>
         {
-            "a partition's first report covers no records, so it must state no amounts, voids, open rounds or position"
+            "a partition's first report covers no records, so it must state no amounts, voids, open rounds or copied \
+             position"
         }
         StretchEnd::Standing { .. } => return Ok(()),
         StretchEnd::Decision(decision) if to == 0 || (decision.partition(), decision.position()) != (partition, to) => {
-            "the report must end at the position of the jackpot hit or void that it states"
+            "the report must end at the jackpot hit or void that it states"
         }
         StretchEnd::Decision(Decision::TakeBack(void)) if void.amount < Nano::ZERO || void.contributed_at >= to => {
             "the void takes back a negative amount, or a contribution that was not made before the void"

@@ -115,11 +115,8 @@ fn add(tables: &mut BTreeMap<String, Arc<Mutex<Table>>>, operator: &str, path: P
 }
 
 fn full(most: usize) -> Refusal {
-    Refusal::new(
-        Reason::PersonsFull,
-        format!("an operator can have at most {most} stored persons: erase one"),
-    )
-    .with("persons_max", most)
+    Refusal::new(Reason::PersonsFull, format!("an operator can have at most {most} stored persons: erase one"))
+        .with("persons_max", most)
 }
 
 fn unavailable(path: &Path, error: &io::Error) -> Refusal {
