@@ -21,7 +21,6 @@ enum Parts {
 impl Server {
     pub(crate) async fn start(config: &Config, stores: Stores, options: Options, dealer: Dealer) -> Self {
         let mut options = Options { snapshot_commits: 20, ..options };
-        // With a small maximum, the service constantly evicts players from memory (`tests/run players`).
         if let Ok(players) = env::var("MOTHERLODE_TESTS_PLAYERS") {
             options.players_max = players.parse().expect("MOTHERLODE_TESTS_PLAYERS must be a number");
         }

@@ -98,7 +98,6 @@ const POOL_CHANGES: [&str; 7] =
 
 async fn gateway(listener: TcpListener, targets: [SocketAddr; 3]) {
     let mut connector = HttpConnector::new();
-    // Nagle's algorithm together with delayed acknowledgements would add 40 ms per call.
     connector.set_nodelay(true);
     let client = Client::builder(TokioExecutor::new()).http2_only(true).build(connector);
     while let Ok((connection, _)) = listener.accept().await {

@@ -1,4 +1,4 @@
-//! Writes answers to steps (`v1::Played`) directly as bytes. An outcome has the same bytes as in the log.
+//! Encodes the answer to a step (`v1::Played`) directly as bytes. An outcome has the same bytes as in the log.
 
 use super::plain::Out;
 use crate::round::v1::{JackpotWin, RoundState};

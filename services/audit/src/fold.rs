@@ -232,7 +232,7 @@ impl Fold {
         if (commit.position, &commit.stream) != (*position, stream) {
             return Err(Fault::new(
                 format!("the snapshot has a balance of {stream} in {currency} that does not follow from any commit"),
-                format!("no balance of the account that was last changed at position {position}"),
+                format!("no balance with its last change at position {position}"),
                 cash(&[(*currency, *amount)]),
             ));
         }

@@ -131,7 +131,7 @@ impl StateCheck {
 
     fn compare(&self, sample: &Sample, stop: &impl Fn() -> bool) -> Result<Checked, Unchecked> {
         if let Some(what) = sample.share.difference(&self.shared, |stream| sample.has(&stream.to_string())) {
-            return Ok(Err(format!("the snapshot does not match the state recomputed from the log: {what}")));
+            return Ok(Err(format!("the snapshot is wrong: {what}")));
         }
         for player in sample.players.values() {
             if stop() {

@@ -1,5 +1,5 @@
 //! PL-19, PL-05: the drawing of a round's outcome shows all data of the outcome. The test destructures messages with
-//! all fields, so a new field of a message breaks the build until the test handles the field.
+//! all fields, so a new field breaks the build until the test handles it.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 

@@ -80,8 +80,8 @@ impl Follower {
             partition.ledger.follower_views().wake();
         };
         if let Err(error) = apart("reports", folding).await {
-            tracing::warn!(%error, "the thread that computes the reports of the existing log failed: \
-                 computing them in the background");
+            tracing::warn!(%error, "the thread that computes the reports of the existing log failed; \
+                 the reports are now computed in the background");
         }
     }
 

@@ -1,4 +1,4 @@
-//! Bets and choices as direct calls, which bypass the middleware stack but pass its checks ([`Layers::admit`]).
+//! Bets and choices as direct calls: they bypass the middleware stack, and [`Layers::admit`] makes its checks.
 
 use crate::layers::{
     Layers,

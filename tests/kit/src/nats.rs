@@ -153,7 +153,6 @@ impl Node {
                 assert!(!line.starts_with("-ERR"), "{line}");
             }
         };
-        // A cluster without a leader does not answer JetStream API calls.
         let until = Instant::now() + FORMING_MAX;
         loop {
             match ask() {

@@ -86,8 +86,7 @@ impl SimDisk {
         self.0.lock().bytes_read
     }
 
-    /// Makes the operation with this number (counted from 0) and all later operations fail. That operation may take
-    /// partial effect.
+    /// Makes this operation, counted from 0, and all later ones fail. The first may take partial effect.
     pub fn stop_at(&self, operation: u64) {
         self.0.lock().stop_at = Some(operation);
     }

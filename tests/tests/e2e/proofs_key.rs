@@ -17,8 +17,7 @@ async fn pl_30_a_log_that_a_key_signed_gets_another_key_only_on_request() {
     let error = refused(&config).await;
     assert!(error.contains(&format!("the log has records up to position {}, and the key", signed.size)), "{error}");
     assert!(error.contains("serve --new-log-key") && !file.exists(), "{error}");
-    // The checkpoint is missing, as in a restored copy or on another machine. The log's records alone must cause the
-    // start to be refused.
+    // Without the checkpoint, the log's records alone must cause the start to be refused.
     let folder = proofs_folder(data.path(), HOME);
     fs::rename(&folder, data.path().join("aside")).unwrap();
     assert!(

@@ -50,8 +50,8 @@ impl HighestWin {
         match (self.unlimited, self.collected.is_some()) {
             (true, _) => {
                 "highest win of a round in which no free spins are retriggered; a round with retriggers can win more, \
-                 because their number is unlimited; the maximum chance stated with this amount also covers higher \
-                 wins; the jackpot is not included"
+                 because their number is unlimited. The maximum chance covers wins of this amount or more, \
+                 without the jackpot"
             }
             (false, true) => {
                 "upper bound of a round's win, including crystals collected in earlier rounds at the currency's highest \

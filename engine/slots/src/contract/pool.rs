@@ -27,7 +27,9 @@ pub struct JackpotReturn {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("the return would be between {lowest} and {highest}, but the published range is {span_min} to {span_max}")]
+#[error(
+    "with these pool terms, the game's return is {lowest} to {highest}, outside the published {span_min} to {span_max}"
+)]
 pub struct OutOfSpan {
     pub lowest: String,
     pub highest: String,

@@ -57,7 +57,9 @@ impl Lines {
             let pays_on_lines =
                 on_lines[symbol] && pays[1] == 0 && pays[3] > 0 && pays[5] <= PAYS_MAX && pays.is_sorted();
             if !pays_on_lines && (on_lines[symbol] || pays.iter().any(|&p| p > 0)) {
-                return bad(format!("the pays {pays:?} of symbol {symbol} are invalid"));
+                return bad(format!(
+                    "symbol {symbol} pays {pays:?}, not ascending amounts from two or three of a kind"
+                ));
             }
         }
         let masks = std::array::from_fn(|reel| {

@@ -58,7 +58,10 @@ impl Ways {
         let mut from_two = 0;
         for (symbol, pays) in pays.iter().enumerate().filter(|(_, pays)| pays.iter().any(|&pay| pay > 0)) {
             if pays[1] > 0 || pays[3] == 0 || pays[REELS] > PAYS_MAX || !pays.is_sorted() {
-                return Err(ModelError::part("ways", format!("the pays {pays:?} of symbol {symbol} are invalid")));
+                return Err(ModelError::part(
+                    "ways",
+                    format!("symbol {symbol} pays {pays:?}, not ascending amounts from two or three reels"),
+                ));
             }
             from_two |= u64::from(pays[2] > 0) << (4 * symbol);
         }

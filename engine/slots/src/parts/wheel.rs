@@ -35,7 +35,7 @@ impl Wheel {
         let traded = data.jackpot_per_coin.checked_mul(2).and_then(|w| w.checked_mul(coins_max));
         if traded.is_none_or(|w| w > prizes[gives].1) {
             return Err(bad(
-                "the weight of the lowest money prize is less than the weight that the jackpot takes from it",
+                "the weight of the lowest money prize is less than twice the jackpot's weight, which is subtracted",
             ));
         }
         Ok(Self { prizes, total, per_coin: data.jackpot_per_coin, gives, takes })

@@ -38,7 +38,7 @@ pub enum Refused {
     UnknownPlayer,
     #[error("a commit that cancels a request must contain no other events")]
     NotCancelled,
-    #[error("the amount {amount} is not allowed")]
+    #[error("the amount {amount} is not above 0, or the round's credits would exceed its win")]
     BadAmount { amount: Minor },
     #[error("play money cannot be deposited, withdrawn or granted, and cannot contribute to a pool")]
     PlayMoney,
@@ -46,7 +46,7 @@ pub enum Refused {
     InsufficientFunds { currency: Currency, balance: Minor, needed: Minor },
 
     /// The call requires a transfer wallet, but the player's wallet is seamless, which cannot be changed (PL-31).
-    #[error("the player has a seamless wallet, so the player's money is in the operator's wallet")]
+    #[error("the player has a seamless wallet: the operator keeps the money")]
     SeamlessWallet,
     #[error("the player has a transfer wallet, not a seamless wallet")]
     TransferWallet,
@@ -58,7 +58,7 @@ pub enum Refused {
     DebitUnused,
     #[error("the commit matches no pending call to the operator's wallet")]
     NoSuchDue,
-    #[error("{most} credits or reports to the operator's wallet are pending, which is the maximum")]
+    #[error("the operator's wallet has not confirmed {most} credits or reports of the player, the maximum")]
     DuesWaiting { most: usize },
 
     #[error("{switch} is switched off: {reason}")]
@@ -70,7 +70,7 @@ pub enum Refused {
 
     #[error("changes of this kind cannot be proposed")]
     BadChange,
-    #[error("{most} changes are pending, which is the maximum")]
+    #[error("at most {most} changes can be pending")]
     TooManyChanges { most: usize },
     #[error("there is no pending change {change}")]
     NoSuchChange { change: u64 },
@@ -89,7 +89,7 @@ pub enum Refused {
     NoSuchRound { round: u64 },
     #[error("round {round} was already voided")]
     AlreadyVoided { round: u64 },
-    #[error("round {round} is not open, so its void requires the logged settlement, which was not supplied")]
+    #[error("the void of settled round {round} lacks the logged settlement")]
     RecallNeeded { round: u64 },
     #[error("the commit has step {found}, expected {expected}")]
     WrongStep { expected: u32, found: u32 },
@@ -100,7 +100,7 @@ pub enum Refused {
     DrawMissing { number: u64 },
     #[error("the commit has draw {found}, expected {expected}")]
     WrongDraw { expected: u64, found: u64 },
-    #[error("the step names a record as the seal of draw {number}, but that record did not seal the draw")]
+    #[error("the record that the step names did not seal draw {number}")]
     SealedElsewhere { number: u64 },
     #[error("draw {number} was sealed for a reason (first draw, lost key or revoked seal) that does not apply")]
     SealUnfounded { number: u64 },
@@ -113,27 +113,27 @@ pub enum Refused {
     #[error("the seal of draw {number}, from draw generation {generation}, was revoked")]
     SealEnded { number: u64, generation: u64 },
     #[error(
-        "the base (state digest) at position {position} is refused: a new base must match the log and follow the latest \
-         base; a confirmation must match the latest base, which must be unconfirmed"
+        "the base (state digest) at position {position} cannot be recorded or confirmed: a new base must match the log \
+         and follow the latest base; only the latest base can be confirmed, and only once"
     )]
     BadBase { position: u64 },
     #[error(
-        "draw generation {number} cannot begin: it needs the next number and a new salt, and must revoke unused seals if \
-         records may be lost"
+        "a starting writer cannot begin draw generation {number}: it needs the next number and a new salt, and must \
+         revoke unused seals if the start found that records may be lost"
     )]
     BadGeneration { number: u64 },
     #[error(
-        "restore {number} cannot be recorded: it needs a new number, and must be in the first commit after the restored \
-         position, with a new draw generation"
+        "restore {number} of the log cannot be recorded: its number must be new, and its commit must directly follow \
+         the restored records and begin a draw generation"
     )]
     BadRestore { number: u64 },
     #[error("round {round} ends without revealing its draws")]
     RevealMissing { round: u64 },
-    #[error("the dealt value of sealed step {step} of round {round} does not match its seal")]
+    #[error("the value revealed for sealed step {step} of round {round} does not match the logged hash")]
     RevealWrong { round: u64, step: u32 },
-    #[error("draws of round {round} must not be revealed at this position")]
+    #[error("round {round} must reveal its draws directly after its end; only a void can record them as lost")]
     RevealUnfounded { round: u64 },
-    #[error("the commit states the amount {found}, but the log requires {expected}")]
+    #[error("a debit, credit, win, refund or award is {found}, but the log requires {expected}")]
     WrongAmount { expected: Minor, found: Minor },
     #[error("no exchange rate for {currency} is set")]
     NoRate { currency: Currency },
@@ -176,28 +176,25 @@ pub enum Refused {
     /// The bet exceeds the player's bet limit, or its loss could exceed the player's loss limit of the day (PL-26).
     #[error("a bet of {bet} {currency} minor units exceeds the player's limit of {limit}")]
     PastLimit { currency: Currency, limit: Minor, bet: Minor },
-    #[error(
-        "the commit cannot record a jackpot hit of round {round}: the commit has no step, or the round did not \
-         contribute to the pool"
-    )]
+    #[error("a jackpot hit of round {round} needs a step in the commit, and a contribution to the pool")]
     HitUnfounded { round: u64 },
     #[error("a commit can contain at most one jackpot hit, void or report for a pool")]
     SecondDecision,
 
     #[error("the event is not allowed in this partition: partition 0 and the other partitions accept different events")]
     DecidedAtHome,
-    #[error("the report of a partition is not allowed: {reason}")]
+    #[error("a partition's report on a pool is refused: {reason}")]
     BadReport { reason: String },
     #[error("the copy of the pool is from position {found} of partition 0, expected position {expected} or later")]
     StaleMirror { expected: u64, found: u64 },
 
     #[error("the reported stretch of the log starts at position {found}, expected {expected}")]
     WrongStretch { expected: u64, found: u64 },
-    #[error("the reported stretch of the log ends at position {to}, which is after the last durable position, {end}")]
+    #[error("the reported stretch of the log ends at position {to}, after the last durable position {end}")]
     NotDurable { to: u64, end: u64 },
-    #[error("the jackpot hit or void at position {position} must be decided first")]
+    #[error("the pool must first award the jackpot hit, or book the void, at position {position}")]
     DecisionWaits { position: u64 },
-    #[error("position {position} contains no undecided jackpot hit or void")]
+    #[error("the pool's next jackpot hit or void is not at position {position}")]
     NothingToDecide { position: u64 },
     #[error("the commit states the pool amount {found}, but the log requires {expected}")]
     WrongFigure { expected: Nano, found: Nano },
@@ -210,8 +207,7 @@ pub enum Refused {
     #[error("the commit misstates how the void of round {round} affects jackpot awards")]
     VoidedJackpotWrong { round: u64 },
     #[error(
-        "the void of round {round} must repeat facts of the settled round, but these facts are missing or differ from \
-         the log"
+        "the void of round {round} must repeat the bet, jackpot hits, win and collection of the settled round as logged"
     )]
     VoidFactsWrong { round: u64 },
     #[error("the award of the jackpot hit at position {hit} is not computed yet")]
@@ -224,20 +220,21 @@ pub enum Refused {
     BadIncident { reason: String },
     #[error("incident {id} already exists")]
     IncidentExists { id: SmolStr },
-    #[error("incident {id} does not exist, so its contributions cannot be returned")]
+    #[error("there is no incident {id}")]
     UnknownIncident { id: SmolStr },
-    #[error("the pool already has {most} incidents, which is the maximum")]
+    #[error("a pool can have at most {most} incidents")]
     TooManyIncidents { most: usize },
     #[error(
-        "the pool cannot be retired: it has open rounds, unpooled contributions, or undecided jackpot hits or voids"
+        "the pool cannot be retired: it has open rounds, or has not recorded all contributions, hits, voids or \
+         transfers"
     )]
     PoolOutstanding,
-    #[error("no money is being transferred from pool {pool}")]
+    #[error("pool {pool} did not transfer these amounts, or they were received before")]
     NoSuchTransfer { pool: SmolStr },
 
     #[error("an amount of {amount} {currency} minor units exceeds the maximum of {ceiling}")]
     AmountAboveCeiling { currency: Currency, amount: Minor, ceiling: Minor },
-    #[error("the balance, now {balance} {currency} minor units, exceeds or would exceed the maximum of {ceiling}")]
+    #[error("the account has {balance} {currency} minor units; the maximum, also after a deposit, is {ceiling}")]
     BalanceAboveCeiling { currency: Currency, balance: Minor, ceiling: Minor },
     #[error("the rate of {currency} is out of bounds: a minor unit must be worth 10^-9 to 10^4 EUR")]
     RateOutOfBounds { currency: Currency },
@@ -245,18 +242,17 @@ pub enum Refused {
     AwardPayable { hit: u64 },
     #[error("{switch} was switched off by the platform")]
     PlatformsSwitch { switch: Switch },
-    #[error("change {change} belongs to another operator: an actor of that operator must approve the change")]
+    #[error("change {change} belongs to another operator: only that operator's actors can approve it")]
     OtherActors { change: u64 },
 
     #[error(
-        "open campaigns can cost {open} EUR and this campaign can cost {max_liability} EUR, which together exceed the \
-         cap of {cap} EUR"
+        "open campaigns can cost {open} EUR, and this campaign {max_liability} EUR: more than the cap of {cap} EUR"
     )]
     LiabilityAboveCap { open: Nano, max_liability: Nano, cap: Nano },
 
     #[error(transparent)]
     Money(#[from] MoneyError),
     /// A bug computed wrong postings.
-    #[error("account postings in {currency} do not sum to zero: the difference is {by}")]
+    #[error("account postings in {currency} sum to {by}, not to zero")]
     Unbalanced { currency: Currency, by: Nano },
 }

@@ -18,13 +18,12 @@ impl<'s> Transition<'s, '_> {
         self.decided = true;
         check_report(report)?;
         if partition == self.commit.partition {
-            return Err(Refused::BadReport { reason: "a partition must not report to itself".to_owned() });
+            return Err(Refused::BadReport { reason: "the pool's own partition must not send a report".to_owned() });
         }
         let pool = self.pool(name)?;
         if cycle != if voids.is_empty() { 0 } else { pool.cycle } {
             return Err(Refused::BadReport {
-                reason: "the report's cycle must be the pool's current cycle if the report states voids, else 0"
-                    .to_owned(),
+                reason: "the report's cycle must be that since the pool's latest award, or 0 without voids".to_owned(),
             });
         }
         let reports = &mut pool.reports;
@@ -38,7 +37,7 @@ impl<'s> Transition<'s, '_> {
         if let StretchEnd::Standing { open_rounds, mirrored } = *end {
             if !(reported.mirrored..position).contains(&mirrored) {
                 return Err(Refused::BadReport {
-                    reason: "the report's mirrored position must be below the commit's position, and must not decrease"
+                    reason: "the position up to which partition 0 was copied is not below the commit, or has decreased"
                         .to_owned(),
                 });
             }
@@ -190,17 +189,18 @@ fn check_report(report: &PartitionReported) -> Result<(), Refused> {
     };
     let reason = match end {
         _ if !voids.iter().all(is_sum) => {
-            "each entry for voids in the report must count at least one void and have no negative sum"
+            "each entry for voids in the report must count at least one void and state no negative contributions"
         }
         _ if contributions < Nano::ZERO => "the report's contributions are negative",
         StretchEnd::Standing { open_rounds, mirrored }
             if to == 0 && !(voids.is_empty() && (contributions, *open_rounds, *mirrored) == (Nano::ZERO, 0, 0)) =>
         {
-            "a partition's first report on a pool must not state contributions, voids, open rounds or a mirrored position"
+            "a partition's first report covers no records, so it must state no amounts, voids, open rounds or copied \
+             position"
         }
         StretchEnd::Standing { .. } => return Ok(()),
         StretchEnd::Decision(decision) if to == 0 || (decision.partition(), decision.position()) != (partition, to) => {
-            "the jackpot hit or void is not at the end of the reported range of positions"
+            "the report must end at the jackpot hit or void that it states"
         }
         StretchEnd::Decision(Decision::TakeBack(void)) if void.amount < Nano::ZERO || void.contributed_at >= to => {
             "the void takes back a negative amount, or a contribution that was not made before the void"

@@ -239,7 +239,7 @@ pub(super) fn check_terms(terms: &PoolTerms, version: u32) -> Result<(), Refused
     } else if terms.base_coin.0 == 0 {
         "the base coin value must be above 0"
     } else if terms.refresh_ms == 0 {
-        "the refresh interval must be above 0"
+        "the refresh interval of the displayed jackpot must be above 0 ms"
     } else if terms.version != version {
         return Err(Refused::WrongTerms { expected: version, found: terms.version });
     } else {

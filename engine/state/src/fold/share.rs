@@ -118,13 +118,13 @@ impl Share {
         let kept = books.unpaid.iter().filter(|(_, award)| is_kept(&award.stream));
         let terms = |pool: &PoolState| (pool.name.clone(), pool.terms.clone(), pool.status.clone());
         [
-            ("the rates differ", books.rates == shared.rates),
-            ("the state of the system stream differs", books.system == shared.system),
+            ("the rates differ from the log", books.rates == shared.rates),
+            ("the state of the system stream differs from the log", books.system == shared.system),
             (
-                "the pools' terms or statuses differ",
+                "the pools' terms or statuses differ from the log",
                 books.pools.values().map(terms).eq(shared.pools.values().map(terms)),
             ),
-            ("the unpaid awards differ", kept.eq(awards)),
+            ("the unpaid awards differ from the log", kept.eq(awards)),
         ]
         .into_iter()
         .find_map(|(what, is_same)| (!is_same).then_some(what))

@@ -91,7 +91,7 @@ impl Folder {
         if entries.count().max(tables.len()) >= OPERATORS_MAX {
             return Err(Refusal::new(
                 Reason::PersonsFull,
-                format!("{OPERATORS_MAX} operators have stored persons, which is the maximum"),
+                format!("at most {OPERATORS_MAX} operators can have stored persons"),
             )
             .with("operators_max", OPERATORS_MAX));
         }
@@ -115,11 +115,8 @@ fn add(tables: &mut BTreeMap<String, Arc<Mutex<Table>>>, operator: &str, path: P
 }
 
 fn full(most: usize) -> Refusal {
-    Refusal::new(
-        Reason::PersonsFull,
-        format!("the operator has {most} stored persons, which is the maximum: erase a person"),
-    )
-    .with("persons_max", most)
+    Refusal::new(Reason::PersonsFull, format!("an operator can have at most {most} stored persons: erase one"))
+        .with("persons_max", most)
 }
 
 fn unavailable(path: &Path, error: &io::Error) -> Refusal {

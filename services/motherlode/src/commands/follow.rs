@@ -122,7 +122,7 @@ async fn follow_all<S: Sink>(
         if let Some(named) = named.filter(|named| partitions.iter().all(|status| status.partition != *named)) {
             let last = partitions.len().saturating_sub(1);
             return Err(Failure::unusable(format!("--after names partition {named}, which the log does not have"))
-                .with_step(&format!("Name partitions from 0 to {last}")));
+                .with_step(&format!("Use partitions from 0 to {last}")));
         }
         for partition in partitions.iter().skip(sinks.len()) {
             sinks.push(open(partition.partition)?);

@@ -45,8 +45,8 @@ pub struct Args {
     /// Public key of the log, to verify the signatures of the archived checkpoints.
     #[arg(long, value_name = "KEY")]
     key: Option<VerifierKey>,
-    /// Restore partition 0 to the first of these positions, partition 1 to the second, and so on. A partition without a
-    /// position is cut before its first record that refers to an omitted record of partition 0.
+    /// Restore partition 0 up to the first of these positions, partition 1 up to the second, and so on. A partition
+    /// without a position ends before its first record that refers to a record of partition 0 after the first position.
     #[arg(long, value_name = "N,...", value_delimiter = ',', conflicts_with_all = ["check", "time"])]
     position: Vec<Position>,
     /// Restore the records up to this time, such as 2026-11-28T09:00:00Z.

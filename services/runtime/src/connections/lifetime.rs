@@ -53,7 +53,6 @@ impl Lifetime {
             return Some(End::Now("no HTTP/2 preface or HTTP/1.1 request arrived in time"));
         }
         let (left, end) = match self.stopped {
-            // The time for calls in progress is limited by the code that triggers the stop.
             Some(stopped) => {
                 let left = connection.closes_in(stopped).unwrap_or(LOOK_EVERY);
                 (left, left.is_zero().then_some(End::Now(STOPS)))

@@ -161,8 +161,12 @@ fn colours(data: &GameData, role: SymbolRole) -> Result<[u8; CRYSTALS], ModelErr
 
 fn pays(symbols: &[SymbolData]) -> Result<WaysPays, ModelError> {
     let mut all = WaysPays::default();
-    let bad =
-        |of: &SymbolData| Err(ModelError::part("symbols", format!("the pays of symbol `{}` are invalid", of.code)));
+    let bad = |of: &SymbolData| {
+        Err(ModelError::part(
+            "symbols",
+            format!("the pays or free spins of symbol `{}` do not match its role", of.code),
+        ))
+    };
     for (index, of) in symbols.iter().enumerate() {
         let pays = data::from_none("symbols", &of.pays)?;
         let (regular, high) = (of.role == SymbolRole::Regular, of.role == SymbolRole::SuperHigh);

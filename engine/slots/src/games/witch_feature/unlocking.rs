@@ -15,7 +15,6 @@ const ALL: usize = FEATURES as usize;
 
 pub(super) struct Unlocking {
     pub(super) spins: Exact,
-    /// Cost in bets.
     pub(super) cost_bets: Exact,
 }
 
