@@ -38,7 +38,7 @@ pub enum Event {
     },
     CollectionChanged {
         game: SmolStr,
-        /// Bet level to which the changed figures belong; empty if the figures apply to all bet levels.
+        /// Bets to which the figures apply, such as "EUR" or "EUR 1.00"; empty for all bets.
         scope: SmolStr,
         changes: Vec<(SmolStr, i64)>,
     },
