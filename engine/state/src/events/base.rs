@@ -13,8 +13,6 @@ pub struct BaseTaken {
     pub actor: String,
 }
 
-/// An audit computed the digest of the latest `BaseTaken` from a copy of the log, and the two digests are equal
-/// (PL-37).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BaseConfirmed {
     pub position: u64,

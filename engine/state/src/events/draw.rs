@@ -72,11 +72,11 @@ pub struct GenerationBegun {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum StartEvidence {
     EmptyLog,
-    /// The log contains the record that the latest writer noted in memory-backed storage as the log's end.
+    /// Before each answer, the latest writer noted the log's end in memory-backed storage. The log contains that record.
     MemoryPage,
-    /// The end of the log matches the end that the writer saved on another volume at a normal stop.
+    /// When the writer last stopped normally, it noted the log's end on another volume. The log still ends there.
     StopMark,
-    /// The process followed the previous writer's log until it became the writer.
+    /// As a standby, the process received the previous writer's records, and the log contains all of them.
     Followed,
     Missing,
     /// An administrator accepted a loss of commits. They may have used seals that look unused, so these are revoked.

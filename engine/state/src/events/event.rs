@@ -30,7 +30,6 @@ pub enum Event {
     },
     Withdrawn {
         currency: Currency,
-        /// Withdrawn amount, above 0 and at most the balance.
         amount: Minor,
     },
     PlayMoneyGiven {
@@ -39,9 +38,8 @@ pub enum Event {
     },
     CollectionChanged {
         game: SmolStr,
-        /// Bet level to which the changed figures belong; empty if the figures apply to all bet levels.
+        /// Bets to which the figures apply, such as "EUR" or "EUR 1.00"; empty for all bets.
         scope: SmolStr,
-        /// Changed keys and their new values. The value 0 removes a key.
         changes: Vec<(SmolStr, i64)>,
     },
     RoundStarted(Arc<RoundStarted>),
@@ -53,13 +51,10 @@ pub enum Event {
     },
     /// Seal for a player's next draw, logged without a step.
     DrawSealed(DrawSealed),
-    /// Draws of a round, revealed right after the event that settles or voids the round.
     DrawsRevealed {
         round: u64,
-        /// Dealt values of the round's draws, in the order of its steps.
         dealt: Vec<Dealt>,
     },
-    /// The draws of the round just voided can never be revealed, because their key is lost.
     DrawsLost {
         round: u64,
     },
@@ -69,7 +64,6 @@ pub enum Event {
         /// Credited amount, above 0; all credits of a round together are at most the round's win after its latest step.
         amount: Minor,
     },
-    /// Settlement of a round: credits the uncredited part of the win.
     RoundSettled {
         round: u64,
         win: Minor,
@@ -85,11 +79,11 @@ pub enum Event {
         /// Part of the credited win that the void debits (ME-16), at most the balance after the refund (PL-09).
         win_taken_back: Minor,
         jackpot: VoidedJackpot,
-        /// Facts about a round that was settled before its void (PL-37); `None` if the round was open, and in older logs.
+        /// Only set if the round was settled before its void (PL-37); `None` in older logs.
         settled: Option<Box<SettledRound>>,
     },
-    /// Proposal to void a round that hit a jackpot. The commit's position is the proposal's id. Unpaid awards of the
-    /// round are held until the platform approves or rejects the void, for at most `VOID_HOLD_MS` (PL-38).
+    /// Proposal to void a round that hit a jackpot. The commit's position is the proposal's id. The round's unpaid awards
+    /// are held (PL-38). Without a decision, they are paid after `VOID_HOLD_MS`.
     VoidProposed {
         round: u64,
         reason: String,
@@ -118,19 +112,16 @@ pub enum Event {
         /// Caller's note; not verified.
         reference: String,
     },
-    /// The new session ends the player's earlier session in the same game (PL-16).
     SessionOpened(SessionOpened),
     /// End of a session by closing or disconnecting (BW-27). An idle session expires without an event.
     SessionEnded {
         session: SessionName,
-        /// Time in ms during which the player cannot open another session of the game; 0 if the session was closed.
         hold_ms: u32,
     },
     RealityCheckAcknowledged {
         session: SessionName,
     },
     CampaignGranted(Campaign),
-    /// A campaign was cancelled before its first round (PL-18).
     CampaignCancelled {
         campaign: SmolStr,
         reason: String,
@@ -144,8 +135,6 @@ pub enum Event {
     PartOf {
         request_id: SmolStr,
     },
-    /// The player's real money is in a seamless wallet. This event belongs to the commit that opens the first real-money
-    /// account (PL-31).
     SeamlessChosen,
     /// Request to debit the operator's wallet; Motherlode sends it once this event is durable (PL-31).
     DebitAsked(DebitAsked),
@@ -157,7 +146,6 @@ pub enum Event {
     },
     DebitRefused {
         reason: String,
-        /// Value of `motherlode.wallet.v1.ReasonCode`; 0 if the wallet gave no reason.
         code: u32,
     },
     /// Decision to roll a debit back, even if the wallet confirms the debit later.
@@ -174,7 +162,6 @@ pub enum Event {
         reported_balance: Minor,
         answer: Option<Box<WalletAnswer>>,
     },
-    /// End of a round, reported to the wallet with `CloseRound` (PL-39).
     CloseReported {
         request_id: SmolStr,
         currency: Currency,
@@ -190,13 +177,11 @@ pub enum Event {
         reason: String,
         code: u32,
     },
-    /// RetryWalletCalls released a held wallet call, so Motherlode retries the call.
     WalletCallReleased {
         request_id: SmolStr,
         currency: Currency,
         close: u64,
     },
-    /// Reports of round ends were switched on or off for later rounds.
     RoundReportsChosen {
         rounds: bool,
     },
@@ -214,7 +199,7 @@ pub enum Event {
     },
     /// System stream of the home partition: a campaign's cost was reserved (PL-36).
     LiabilityReserved(LiabilityReserved),
-    /// Stream of exchange rates: a rate was set.
+    /// Stream of exchange rates.
     RateSet {
         currency: Currency,
         rate: FxRate,
@@ -311,7 +296,7 @@ pub enum Event {
         reason: String,
         actor: String,
     },
-    /// System stream: a check of the program, the books or a game's return failed (PL-22, PL-23, PL-29).
+    /// System stream: a check found a fault in the program, the books or a game's return (PL-22, PL-23, PL-29).
     IntegrityFailed {
         check: String,
         finding: String,

@@ -11,7 +11,6 @@ pub struct RoundStarted {
     pub round: u64,
     pub game: SmolStr,
     pub rules_version: SmolStr,
-    /// SHA-256.
     pub model_hash: [u8; 32],
     pub currency: Currency,
     /// Price of the round. Also above 0 for a free round, which costs the player nothing.
@@ -38,7 +37,6 @@ impl RoundStarted {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LoggedTerms {
     Terms(RoundTerms),
-    /// Raw bytes of terms that cannot be parsed.
     Unreadable(Vec<u8>),
 }
 
@@ -52,7 +50,6 @@ impl LoggedTerms {
     }
 }
 
-/// Facts about a round, besides its bet, that a replay needs.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoundTerms {
     pub lines: u32,
@@ -62,7 +59,6 @@ pub struct RoundTerms {
     pub buy_feature: bool,
     pub gamble_max_minor: u64,
     pub carried: Vec<i64>,
-    /// Number of the chosen witch (BW-05); 0 if none was chosen.
     pub witch: u32,
 }
 
@@ -77,7 +73,6 @@ pub struct Contribution {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepResolved {
     pub round: u64,
-    /// Number of the step in its round, 1-based.
     pub step: u32,
     /// Seed of the step; only in older logs (PL-06).
     pub seed: Option<[u8; 32]>,

@@ -62,7 +62,7 @@ pub struct ReportedVoids {
     pub voids: u64,
     /// Contributions, in EUR, of voided bets placed in the range of positions that the report covers.
     pub in_stretch: Nano,
-    /// Contributions, in EUR, of voided bets placed before this range, but in the current pool cycle.
+    /// Contributions, in EUR, of voided bets placed before the report's range, but in the current pool cycle.
     pub in_cycle: Nano,
     /// Contributions, in EUR, of voided bets placed in earlier pool cycles.
     pub earlier: Nano,
