@@ -96,7 +96,7 @@ impl Comparison {
         let partitions = self.others.len();
         let other = self.others.iter_mut().find(|other| other.partition == report.partition);
         let other = other.ok_or_else(|| {
-            let what = "the report names a nonexistent partition";
+            let what = "the pool has a report from a nonexistent partition";
             at_home(Fault::new(what, format!("the partition must be 1 to {partitions}"), report.partition))
         })?;
         other.receive(report.to, position.saturating_sub(1), &self.controls)?;
