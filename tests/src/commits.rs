@@ -3,7 +3,6 @@ use motherlode_log::Position;
 use motherlode_proto::convert::record::Logged;
 use std::{iter, sync::Arc};
 
-/// Returns all commits from a position on. One read may return only some of them.
 pub fn commits(ledger: &Handle, from: Position) -> impl Iterator<Item = Arc<Logged>> {
     let mut next = from;
     let groups = iter::from_fn(move || {

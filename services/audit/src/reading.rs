@@ -21,7 +21,6 @@ const BATCH: usize = 512;
 pub(crate) struct RecordBatch {
     pub(crate) of_partition: bool,
     pub(crate) follows: bool,
-    /// Whether the worker computes digests of its players after this batch.
     pub(crate) digests: bool,
     pub(crate) records: Vec<(Record, Hash)>,
 }

@@ -18,7 +18,6 @@ use tonic::Status;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Expected {
-    /// Whether players' money is in the operator's wallet, so that their accounts are empty.
     pub(crate) seamless: bool,
     pub(crate) deposits: i64,
     pub(crate) bets: i64,

@@ -229,7 +229,6 @@ async fn pl_30_a_cluster_under_load_outlives_the_kill_of_each_process_and_cuts_b
     let mut ledgers = vec![start_ledger(0)];
     until("the first writer", async || serving(ledgers[0].address).await).await;
     ledgers.push(start_ledger(1));
-    // Each spin process has separate connections to both ledgers.
     let mut cables = vec![];
     for _ in 0..2 {
         cables.push([Cable::to(ledgers[0].address).await, Cable::to(ledgers[1].address).await]);

@@ -68,7 +68,6 @@ fn is_unread(status: &Status, of: &str) {
     assert!(!status.message().contains('/') && !status.message().contains("segment"), "names the place: {status:?}");
 }
 
-/// Returns the rounds with pruned records, as they were before the prune.
 async fn pruned(rounds: usize) -> (Played, BTreeMap<usize, Round>) {
     let (mut played, server) = Played::with_base(rounds).await;
     let mut reads = Reads::new(&server).await;

@@ -259,7 +259,6 @@ mod tests {
         }
     }
 
-    /// BW-13, BW-14: the first refresh of a new pool contains the seed amount at each coin value.
     #[tokio::test]
     async fn bw_13_a_new_pool_shows_the_seed_of_each_coin_value() {
         let data = tempfile::tempdir().unwrap();

@@ -82,7 +82,6 @@ impl Service {
         Self { server, connections, face, is_on_stream: config.store.url.is_some(), _data: data }
     }
 
-    /// Returns whether the call needs a log in files but the test's log is in a stream.
     fn lacks(&self, path: &str) -> bool {
         self.is_on_stream && ["IssuePlayerId", "ErasePerson"].iter().any(|call| path.ends_with(call))
     }
@@ -436,7 +435,6 @@ async fn refuses(service: Service) {
         service.assert_no_effect(path, before);
         assert_eq!(refusal(&answered), (Code::DeadlineExceeded, "DEADLINE_EXCEEDED".into()), "{path}");
 
-        // Proposals of node processes may be longer than messages of callers.
         let of_nodes = path.starts_with("/motherlode.log.");
         let limit = if of_nodes { PROPOSAL_BYTES_MAX } else { Config::default().limits.message_bytes_max };
         let answered = service.refused_bytes(owner, row, vec![b' '; limit + 1]).await;
