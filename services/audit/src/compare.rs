@@ -166,7 +166,7 @@ impl OtherPartition {
             (Some(named), None) => Err(Fault::new(what, "none", of(named, &copy.events))),
             (None, _) => Err(Fault::new(
                 "the record sets a setting that only partition 0 may set",
-                "a copy",
+                "a copy of partition 0's setting",
                 format!("{:?}", copy.events),
             )),
         }
