@@ -24,7 +24,7 @@ impl Campaigns {
                 Event::CampaignGranted(terms) => {
                     let counted = CampaignUse { terms: terms.clone(), begun: 0, given_back: 0, cancelled: false };
                     if self.granted.insert((commit.stream.clone(), terms.id.to_string()), counted).is_some() {
-                        return Err(Fault::new("PL-18: a campaign is granted twice", "once", &terms.id));
+                        return Err(Fault::new("PL-18: the log grants a campaign twice", "one grant", &terms.id));
                     }
                 }
                 Event::CampaignCancelled { campaign, .. } => {
@@ -32,7 +32,7 @@ impl Campaigns {
                     counted.cancelled = true;
                     if counted.begun > 0 {
                         return Err(Fault::new(
-                            "PL-18: a campaign is cancelled after its first round",
+                            "PL-18: the log cancels a campaign after its first round",
                             "the cancellation must precede the first round",
                             campaign,
                         ));
@@ -58,7 +58,11 @@ impl Campaigns {
     fn granted(&mut self, commit: &Commit, campaign: &str) -> Result<&mut CampaignUse, Fault> {
         let counted = self.granted.get_mut(&(commit.stream.clone(), campaign.to_owned()));
         counted.ok_or_else(|| {
-            Fault::new("PL-18: the record uses a campaign that was never granted", "a grant of the campaign", campaign)
+            Fault::new(
+                "PL-18: the record uses a campaign that was never granted",
+                "an earlier grant must exist",
+                campaign,
+            )
         })
     }
 
@@ -70,7 +74,7 @@ impl Campaigns {
         let left = u64::from(terms.rounds) + counted.given_back;
         if counted.begun > left || counted.cancelled || commit.time_ms >= terms.expires_ms {
             let expected = format!(
-                "at most {left} rounds may start, before Unix time {} ms and any cancellation",
+                "at most {left} rounds, all started before Unix time {} ms and before any cancellation",
                 terms.expires_ms
             );
             let found = format!("round {} of the campaign started at Unix time {} ms", counted.begun, commit.time_ms);

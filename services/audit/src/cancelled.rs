@@ -15,7 +15,7 @@ impl Cancelled {
             if let Some(request_id) = of.into_iter().find(|request_id| self.0.contains(&named(request_id))) {
                 let what =
                     format!("PL-42: request {request_id} of {} took effect after its cancellation", commit.stream);
-                return Err(Fault::new(what, "no commit after the cancellation", commit.request_id.as_str()));
+                return Err(Fault::new(what, "the cancelled request must have no effect", commit.request_id.as_str()));
             }
         }
         if commit.is_cancelled() {

@@ -96,7 +96,7 @@ impl Comparison {
         let partitions = self.others.len();
         let other = self.others.iter_mut().find(|other| other.partition == report.partition);
         let other = other.ok_or_else(|| {
-            let what = "the report names a nonexistent partition";
+            let what = "the pool has a report from a nonexistent partition";
             at_home(Fault::new(what, format!("the partition must be 1 to {partitions}"), report.partition))
         })?;
         other.receive(report.to, position.saturating_sub(1), &self.controls)?;
@@ -166,7 +166,7 @@ impl OtherPartition {
             (Some(named), None) => Err(Fault::new(what, "none", of(named, &copy.events))),
             (None, _) => Err(Fault::new(
                 "the record sets a setting that only partition 0 may set",
-                "a copy",
+                "a copy of partition 0's setting",
                 format!("{:?}", copy.events),
             )),
         }

@@ -28,9 +28,9 @@ use std::{
 };
 
 pub const NOT_CHECKED: [&str; 3] = [
-    "pools, contributions and awards, which depend on the bets of all operators",
-    "whether records are missing at the end of a stream; to check this, compare the digest with the platform's log",
-    "the log's hash chain across the omitted records of other operators",
+    "pools, contributions and awards cannot be checked, because they depend on the bets of all operators",
+    "missing records at a stream's end cannot be found: compare the copy's digest with that of the platform's log",
+    "the hash chain across other operators' omitted records cannot be verified",
 ];
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -266,7 +266,7 @@ impl<'a> Auditing<'a> {
             && (*version == last_version + 1) == (*previous == last);
         if !whole && !with_gaps {
             let place = |version, previous| {
-                format!("version {version} of the stream, following its record at position {previous}")
+                format!("record number {version} of the stream, after its record at position {previous}")
             };
             let (expected, found) = (place(last_version + 1, last), place(*version, *previous));
             return Err(Fault::new(format!("a record of {stream} is missing or out of place"), expected, found));

@@ -39,8 +39,9 @@ impl Day {
         let [loss_max, bet_max] = self.limits.get(currency).copied().unwrap_or_default();
         let lost = loss_max.is_some_and(|limit| charged > Minor::ZERO && *net + i128::from(limit.0) < 0);
         if lost && self.net.iter().count() == 1 || bet_max.is_some_and(|limit| started.bet > limit) {
-            let expected = format!("the bet must keep the player's limits: daily loss {loss_max:?}, bet {bet_max:?}");
-            let found = format!("round {} has a bet of {} minor units of {currency}", started.round, started.bet);
+            let expected = format!("the player's limits: {loss_max:?} lost per day, {bet_max:?} per bet");
+            let found =
+                format!("the log's bet in round {} is {} minor units of {currency}", started.round, started.bet);
             return Err(Fault::new("PL-26: a bet exceeds a daily limit of the player", expected, found));
         }
         self.open.push((started.round, self.number, currency, charged));

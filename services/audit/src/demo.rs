@@ -35,7 +35,7 @@ impl Demo {
             if let Some(met) = met {
                 return Err(Fault::new(
                     "PL-17: play money was mixed with real money",
-                    "play money may only be given to players, bet and won",
+                    "only grants, bets and wins may move play money",
                     met,
                 ));
             }

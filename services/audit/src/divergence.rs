@@ -37,7 +37,7 @@ impl Divergence {
             file: Some(damage.file),
             offset: Some(damage.offset),
             what: "the log is damaged".into(),
-            expected: "the bytes as the writer appended them".into(),
+            expected: "an undamaged record".into(),
             found: damage.reason,
         })
     }
@@ -81,7 +81,7 @@ impl From<Refused> for Fault {
                 Self::new(what, format!("{expected} EUR"), format!("{found} EUR"))
             }
             Refused::AwardWrong { expected, found } => Self::new(what, price(&expected), price(&found)),
-            _ => Self::new(what, "a commit that keeps every invariant", "a commit that violates this invariant"),
+            _ => Self::new(what, "a commit that the books accept", "a refused commit"),
         }
     }
 }
@@ -89,9 +89,9 @@ impl From<Refused> for Fault {
 fn price(award: &Award) -> String {
     let Award { stream, round, cycle, collision, amount, currency, increments, to_reserve, paid, .. } = award;
     format!(
-        "{} {currency} awarded to {stream} round {round} (pool cycle {cycle}, counted as a second hit before the \
-         jackpot display was refreshed: {collision}); in EUR: increments {increments}, seed {} from the reserve and \
-         {} from the house, {to_reserve} to the reserve, paid {paid}",
+        "award of {} {currency} for round {round} of {stream}; pool cycle {cycle}; second hit before the jackpot \
+         display was refreshed: {collision}; in EUR: paid {paid}, increments {increments}, seed from reserve {}, seed \
+         from house {}, added to reserve {to_reserve}",
         amount.to_decimal(*currency),
         award.seed_from_reserve,
         award.seed_from_house,

@@ -83,7 +83,7 @@ impl Exchange {
             self.mirrored = mirrored;
         }
         if contributions != sum {
-            let what = "the report's contributions differ from those in the partition's log";
+            let what = "the contributions reported to the pool differ from those in the partition's log";
             return Err(Fault::new(what, format!("{sum} EUR"), format!("{contributions} EUR")));
         }
         let mut reported = BTreeMap::new();
@@ -93,13 +93,14 @@ impl Exchange {
             *sum = (sum.0 + of.voids, sum.1 + of.in_stretch.0 + of.in_cycle.0 + of.earlier.0);
         }
         if reported != kept {
-            let what = "the report's voids differ from those in the partition's log";
+            let what = "the voids reported to the pool differ from those in the partition's log";
             return Err(Fault::new(what, format!("{kept:?}"), format!("{reported:?}")));
         }
         let standing = StretchEnd::Standing { open_rounds: self.open_rounds, mirrored: self.mirrored };
         let expected = decisions.first().map_or(standing, |first| StretchEnd::Decision(first.clone()));
         if *end != expected || decisions.len() > 1 {
-            let what = "the event or state at the end of the report differs from that in the partition's log";
+            let what =
+                "the jackpot hit, void or state that ends the report to the pool differs from the partition's log";
             return Err(Fault::new(
                 what,
                 stretch_end(&expected),
@@ -130,9 +131,8 @@ impl Exchange {
         self.mirrors.push_back((position, home_position));
         while self.heads.pop_front_if(|head| *head < home_position).is_some() {}
         if self.heads.pop_front_if(|head| *head == home_position).is_none() {
-            let what =
-                "the pool's copy names a position of partition 0 at which the pool has no commit for this partition";
-            return Err(Fault::new(what, "the pool must have a commit at this position", home_position));
+            let what = "the partition's copy of the pool names a wrong position in partition 0";
+            return Err(Fault::new(what, "position of a pool commit that was not copied before", home_position));
         }
         while self.views.get(1).is_some_and(|(since, _)| *since <= home_position) {
             self.views.pop_front();
@@ -141,7 +141,7 @@ impl Exchange {
         match self.views.front() {
             Some((_, view)) if *view == found => {}
             view => {
-                let what = "the state in the pool's copy differs from the pool's state in partition 0";
+                let what = "the partition's copy of the pool's state differs from the state in partition 0";
                 let expected = view.map_or_else(|| "none".to_owned(), |(_, view)| format!("{view:?}"));
                 return Err(Fault::new(what, expected, format!("{found:?}")));
             }
@@ -154,7 +154,7 @@ impl Exchange {
             due.iter_mut().for_each(|award| award.seed_from_house = Nano::ZERO);
         }
         if due != *awards {
-            let what = "the awards in the pool's copy differ from the pool's awards";
+            let what = "the awards copied to the partition differ from the pool's awards in partition 0";
             return Err(Fault::new(what, format!("{due:?}"), format!("{awards:?}")));
         }
         let mut due = vec![];
@@ -162,7 +162,7 @@ impl Exchange {
             due.push(returned);
         }
         if due != *returns {
-            let what = "the pool's copy and the pool's stream differ in the contributions returned after voids";
+            let what = "the returned contributions copied to the partition differ from those in partition 0";
             return Err(Fault::new(what, format!("{due:?}"), format!("{returns:?}")));
         }
         while self.reversals.pop_front_if(|(to, _)| *to <= decided_to).is_some() {}
@@ -198,7 +198,7 @@ fn stretch_end(end: &StretchEnd) -> String {
             let (coin, rate, time_ms) = (hit.coin_value, hit.rate, hit.time_ms);
             format!(
                 "the jackpot hit at position {position} in round {round} of {stream}: coin value {coin} {currency}, \
-                 rate {rate}, time {time_ms} ms"
+                 {rate} EUR per {currency}, Unix time {time_ms} ms"
             )
         }
         StretchEnd::Decision(Decision::TakeBack(void)) => {
@@ -212,8 +212,8 @@ fn stretch_end(end: &StretchEnd) -> String {
         }
         StretchEnd::Standing { open_rounds, mirrored } => {
             format!(
-                "{open_rounds} open rounds, the pool's state copied as of position {mirrored} of partition 0, \
-                 no jackpot hit or void"
+                "no jackpot hit or void; the partition has {open_rounds} open rounds, and copied the pool as of \
+                 position {mirrored} of partition 0"
             )
         }
     }

@@ -202,11 +202,11 @@ impl Fold {
             Some(pool) if !pool.is_balanced() => Err(Fault::new(
                 "BW-18: the pool's income does not equal its payments and balances",
                 format!(
-                    "contributions {} + house funding {} + moved in {}",
+                    "income: contributions {} + house funding {} + from retired pools {}",
                     pool.contributions, pool.house_funding, pool.moved_in
                 ),
                 format!(
-                    "paid {} + increments {} + reserve {} + moved out {}",
+                    "uses: awards {} + increments {} + reserve {} + moved at retirement {}",
                     pool.paid, pool.increments, pool.reserve, pool.moved_out
                 ),
             )),
@@ -278,7 +278,7 @@ impl Fold {
         }
         match self.projected.front() {
             Some(next) => Err(Fault::new(
-                format!("the snapshot has a balance of {} past the end of the log", next.stream),
+                format!("the snapshot's balance of {} has a position past the log's end", next.stream),
                 "each balance in the snapshot must have the position of a record in the log",
                 format!("position {}", next.position),
             )),

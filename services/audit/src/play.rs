@@ -170,7 +170,8 @@ impl<'a> Plays<'a> {
         round.sealed += 1;
         let Some(dealt) = revealed(&commit.events, step.round) else { return Ok(None) };
         self.release(round, &commit.stream, dealt)?;
-        let missing = || Fault::new("a dealt value is not revealed", "one dealt value per sealed step", dealt.len());
+        let missing =
+            || Fault::new("the commit lacks the dealt value of a draw", "one dealt value per sealed draw", dealt.len());
         let dealt = dealt.get(round.sealed - 1).ok_or_else(missing)?;
         let name = round_name(&commit.stream, step.round);
         Ok(Some(draw::seed(dealt, drawn.client_seed(&commit.request_id), &name, step.step)))
@@ -256,7 +257,7 @@ impl<'a> Plays<'a> {
         let gamble_max = if terms.double { gamble_max_minor(game, currency, started.rate).ok() } else { Some(0) };
         if gamble_max != Some(terms.gamble_max_minor) {
             let expected = gamble_max.map_or("none".into(), |most| most.to_string());
-            let what = "ME-14: the gamble's limit does not follow from the bet's exchange rate";
+            let what = "ME-14: the gamble limit is not the EUR limit at the bet's exchange rate";
             return Err(Fault::new(what, expected, terms.gamble_max_minor));
         }
         let carries = !game.carries().keys.is_empty();
@@ -397,7 +398,7 @@ impl Required {
             Some(due) => Err(Fault::new(
                 "the outcome credits a part of the win, but the log has no such credit",
                 due,
-                "no credit in the log",
+                "no credit",
             )),
             None => Ok(()),
         }
@@ -424,9 +425,9 @@ impl Required {
         self.credited()?;
         if let Some(due) = &self.collection {
             return Err(Fault::new(
-                "the outcome changes a collection, but the log does not",
+                "the outcome changes a collection, but the log has no such change",
                 describe(due),
-                "no such change in the log",
+                "no change",
             ));
         }
         if self.hit {

@@ -134,7 +134,6 @@ pub fn unknown_account() -> Refusal {
     Refusal::new(Reason::AccountUnknown, "there is no such account")
 }
 
-/// Returns the refusal of a call for a player who is not in the log (PL-37).
 #[must_use]
 pub fn unknown_player(operators: &Operators, stream: &StreamId) -> Refusal {
     if operators.allows_new(stream) { unknown_account() } else { not_opaque() }

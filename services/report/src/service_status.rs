@@ -150,8 +150,6 @@ impl ServiceStatus {
         Minute { number, calls: histogram(), rounds, money, refusals: refusals::counts() }
     }
 
-    /// Returns the figures from the beginning of `minute` to that of `next`. Amounts are converted to EUR at the current
-    /// rates.
     fn point(&self, minute: &Minute, next: &Minute) -> Point {
         let books = self.follower.ledgers().home();
         let eur = |of: fn(&(i128, i128)) -> i128| {

@@ -1,8 +1,8 @@
 //! Catalogue of the current checkpoint and the pinned checkpoints, stored in sled.
 //!
 //! A checkpoint is committed when the catalogue names the checkpoint. Older files are removed after that. An empty,
-//! outdated or unreadable catalogue is replaced: the numbers in the checkpoint files show which checkpoint is the
-//! newest. A catalogue longer than [`BYTES_MAX`] is rewritten, because sled does not free space.
+//! outdated or unreadable catalogue is replaced: the sequence numbers in the checkpoint files show which checkpoint is
+//! the newest. A catalogue longer than [`BYTES_MAX`] is rewritten, because sled does not free space.
 //!
 //! | key | value |
 //! |---|---|

@@ -535,7 +535,6 @@ async fn a_witness_cosigns_one_history_of_a_log_and_remembers_it() {
     assert_eq!(proven.cosigned.len(), 1, "{proven:?}");
     honest.stop().await.unwrap();
 
-    // The witness refuses to cosign a different log signed with the same key.
     let mut unwitnessed = config("split");
     unwitnessed.proofs.witnesses.clear();
     let split = started(&unwitnessed).await.unwrap();

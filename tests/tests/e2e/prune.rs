@@ -248,7 +248,6 @@ async fn pl_37_a_prune_killed_at_30_random_points_loses_nothing() {
         segments(&played.log()).into_iter().map(|first| (first, segment(&played.log(), first))).collect();
     let (mut random, mut kills, mut turns) = (Random(2), 0, 0);
     while kills < KILLS {
-        // The segments are restored, so that each iteration prunes the whole log.
         whole.iter().for_each(|(first, bytes)| fs::write(path_of(&played.log(), *first), bytes).unwrap());
         let _ = fs::remove_file(played.log().join("start"));
         kills += usize::from(killed(&arguments, &played.log(), random.below(whole.len() as u64 / 2)));

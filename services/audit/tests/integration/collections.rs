@@ -150,8 +150,8 @@ fn dm_11_dm_14_a_change_of_a_collection_that_is_missing_is_found() {
         (FIFTH, r#"dwarf-mine "EUR": red 0, red_micros 0, red_gifted 0"#),
     ] {
         let missing = found(&tale, at, |logged| logged.commit.events.retain(|event| !is_change(event)));
-        assert_eq!(missing.what, "the outcome changes a collection, but the log does not");
-        assert_eq!((missing.expected.as_str(), missing.found.as_str()), (expected, "no such change in the log"));
+        assert_eq!(missing.what, "the outcome changes a collection, but the log has no such change");
+        assert_eq!((missing.expected.as_str(), missing.found.as_str()), (expected, "no change"));
     }
 }
 
@@ -197,7 +197,7 @@ fn pl_04_a_void_that_does_not_restore_the_collection_is_found() {
     let tale = mine();
     let kept = found(&tale, VOID, |logged| logged.commit.events.retain(|event| !is_change(event)));
     assert_eq!(kept.expected, r#"dwarf-mine "EUR": red 0, red_micros 0"#);
-    assert_eq!(kept.found, "no such change in the log");
+    assert_eq!(kept.found, "no change");
     let half = found(&tale, VOID, |logged| replace(logged, changed(&[("red", 0)])));
     assert_eq!(half.expected, kept.expected);
     let taken = found(&tale, VOID, |logged| replace(logged, changed(&[("red", 0), ("red_micros", 0), ("given", 0)])));
@@ -297,7 +297,7 @@ fn me_14_another_limit_of_the_gamble_than_the_rate_gives_is_found() {
         [(2, "0", 1), (3, "12500000", 12_500_001), (3, "12500000", 12_499_999), (3, "12500000", 0)]
     {
         let limit = found(&tale, at, |logged| change_terms(logged, |terms| terms.gamble_max_minor = other));
-        assert_eq!(limit.what, "ME-14: the gamble's limit does not follow from the bet's exchange rate");
+        assert_eq!(limit.what, "ME-14: the gamble limit is not the EUR limit at the bet's exchange rate");
         assert_eq!((limit.expected.as_str(), limit.found), (expected, other.to_string()));
     }
 }

@@ -255,7 +255,7 @@ fn pl_09_a_partition_that_is_missing_is_found() {
     tales.0.iter_mut().for_each(|tale| tale.log.retain(|logged| logged.commit.stream == pool()));
     let logs: Vec<_> = tales.0.iter().take(2).map(|tale| &tale.log[..]).collect();
     let found = audited(&logs).divergence().cloned().unwrap();
-    assert!(found.what.contains("the report names a nonexistent partition"), "{found}");
+    assert!(found.what.contains("the pool has a report from a nonexistent partition"), "{found}");
 }
 
 #[test]

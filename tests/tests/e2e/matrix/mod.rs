@@ -435,7 +435,6 @@ async fn refuses(service: Service) {
         service.assert_no_effect(path, before);
         assert_eq!(refusal(&answered), (Code::DeadlineExceeded, "DEADLINE_EXCEEDED".into()), "{path}");
 
-        // Proposals of node processes may be longer than messages of callers.
         let of_nodes = path.starts_with("/motherlode.log.");
         let limit = if of_nodes { PROPOSAL_BYTES_MAX } else { Config::default().limits.message_bytes_max };
         let answered = service.refused_bytes(owner, row, vec![b' '; limit + 1]).await;

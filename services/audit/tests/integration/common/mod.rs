@@ -62,7 +62,6 @@ pub struct Tale {
     /// Rules version of the bets; `None` for the game's newest version. If set, a round carries over collection figures
     /// only from rounds of this version.
     pub version: Option<&'static str>,
-    /// Whether outcomes are computed from a forger's seeds instead of the sealed draws.
     pub forged: bool,
 }
 
