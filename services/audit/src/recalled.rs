@@ -25,7 +25,7 @@ impl Recalled {
     pub(crate) fn round(&self, stream: &StreamId, round: u64) -> Result<&SettledRound, Fault> {
         let rounds = self.rounds.get_or_init(|| self.look_up());
         let settled = rounds.get(&(stream.clone(), round));
-        settled.ok_or_else(|| Fault::new("a voided round was never settled", "its settlement", "none"))
+        settled.ok_or_else(|| Fault::new("the settlement of a voided round is missing", "its settlement", "none"))
     }
 
     fn look_up(&self) -> BTreeMap<Key, SettledRound> {

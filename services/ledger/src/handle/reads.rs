@@ -64,7 +64,7 @@ impl Handle {
             }
         });
         if let Err(error) = evicted {
-            tracing::warn!(%error, "failed to read the evicted players: the result lacks some players");
+            tracing::warn!(%error, "failed to read the players on disk: the result lacks some players");
         }
     }
 

@@ -91,7 +91,7 @@ impl Folder {
         if entries.count().max(tables.len()) >= OPERATORS_MAX {
             return Err(Refusal::new(
                 Reason::PersonsFull,
-                format!("{OPERATORS_MAX} operators have stored persons, which is the maximum"),
+                format!("{OPERATORS_MAX} operators have issued player ids, which is the maximum"),
             )
             .with("operators_max", OPERATORS_MAX));
         }
@@ -117,14 +117,14 @@ fn add(tables: &mut BTreeMap<String, Arc<Mutex<Table>>>, operator: &str, path: P
 fn full(most: usize) -> Refusal {
     Refusal::new(
         Reason::PersonsFull,
-        format!("the operator has {most} stored persons, which is the maximum: erase a person"),
+        format!("the operator has {most} persons with player ids, which is the maximum: call ErasePerson"),
     )
     .with("persons_max", most)
 }
 
 fn unavailable(path: &Path, error: &io::Error) -> Refusal {
     tracing::error!(file = %path.display(), %error, "failed to read or write the file of an operator's persons");
-    Refusal::new(Reason::PersonsUnavailable, "the operator's stored persons could not be read or written")
+    Refusal::new(Reason::PersonsUnavailable, "the file of the operator's persons and player ids could not be accessed")
 }
 
 #[derive(Debug)]
