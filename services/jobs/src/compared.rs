@@ -46,8 +46,7 @@ pub struct Report {
     #[serde(skip_serializing_if = "Option::is_none")]
     jackpots: Option<Estimate>,
     jackpots_won: u64,
-    /// Highest simulated win of a round, excluding the jackpot. `stated_max_win_bets` is the maximum that the game
-    /// states.
+    /// Highest simulated win, excluding the jackpot.
     max_win_bets: f64,
     stated_max_win_bets: f64,
     seconds: f64,

@@ -83,7 +83,8 @@ fn may_erase(ledgers: &Ledgers, operator: &str, stream: &StreamId) -> Result<(),
     let until_ms = last.commit.time_ms.saturating_add(i64::from(days) * DAY_MS);
     match ledger.now_ms() < until_ms {
         true => {
-            let message = "the person cannot be erased yet, because person_keep_days have not passed since the player's last record";
+            let message = "the person cannot be erased yet, because person_keep_days have not passed since the player's \
+                           last record";
             Err(Refusal::new(Reason::PersonKept, message).with("until", timestamp(until_ms)))
         }
         false => Ok(()),

@@ -129,7 +129,7 @@ pub enum Refused {
     BadRestore { number: u64 },
     #[error("round {round} ends without revealing its draws")]
     RevealMissing { round: u64 },
-    #[error("the dealt value of sealed step {step} of round {round} does not match its seal")]
+    #[error("the revealed value of sealed step {step} of round {round} does not match its seal")]
     RevealWrong { round: u64, step: u32 },
     #[error("draws of round {round} must not be revealed at this position")]
     RevealUnfounded { round: u64 },

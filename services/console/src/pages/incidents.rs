@@ -70,7 +70,8 @@ async fn declaration(visit: &Visit, pool_id: &str) -> Result<Markup, Failure> {
     };
     Ok(html! {
         p { "After the declaration, the pool returns the contributions of voided rounds whose bets were placed in this \
-             period to the operator's house account. If operators are configured, a second actor must approve the declaration." }
+             period to the operator's house account. If operators are configured, a second actor must approve the \
+             declaration." }
         (act(visit, &format!("/jackpots/{pool_id}/incident"), "Declare an incident", true, &parts)?)
     })
 }

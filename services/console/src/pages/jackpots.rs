@@ -175,8 +175,8 @@ async fn awards(visit: &Visit, pool_id: &str) -> Result<Markup, Failure> {
         let file =
             |form: &str| query(&format!("/jackpots/{pool_id}/awards.{form}"), &[("page", visit.query.get("page"))]);
         html! {
-            p.note { "An award is the jackpot (seed and increments) at the hit's position in the log, with the winning bet's \
-                 contribution, times coin value / base coin value. The seed is paid from the reserve first, then from \
+            p.note { "An award is the jackpot (seed and increments) at the hit's position in the log, with the winning \
+                 bet's contribution, times coin value / base coin value. The seed is paid from the reserve first, then from \
                  house funding. The rest of the increments goes to the reserve. A collision is a second hit before the \
                  counters change: the second hit gets all increments since the first hit, and the seed times coin value \
                  / base coin value." }

@@ -52,7 +52,6 @@ pub(super) async fn choice(visit: &Visit, identity: &GetIdentityResponse) -> Res
 
 pub(super) async fn operators(visit: &Visit, id: &str, all: bool) -> Result<Markup, Failure> {
     let known = visit.api.ledger().list_switches(ListSwitchesRequest {}).await?.into_inner().operator_ids;
-    // An operator's admin may not set switches for all operators.
     let all = all && visit.sees_all();
     Ok(html! {
         label for=(id) { "Operator" }
