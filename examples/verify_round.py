@@ -170,7 +170,7 @@ def draws(round_id, records, sealing):
                 dealt += parts(event, 44, 2)
             lost = lost or one(event, 45, 1) == number
     # The draws of a settled round are revealed even if the round is voided later.
-    check(lost and not settled or len(dealt) == len(used), "a dealt value was not revealed")
+    check(lost and not settled or len(dealt) == len(used), "the random value of a draw was not revealed")
     found = []
     for (draw, step, client_seed, position, sealed_by), value in zip(used, dealt):
         where, seal, entry = seals.get(draw, (position, None, None))

@@ -211,7 +211,7 @@ def returns(hand, daily):
     # With live updates, a busy machine could replace the link after it was found and before it is clicked.
     hand.page.goto(hand.page.url.partition("?")[0] + "?live=off")
     hand.click("link", re.compile("^dwarf-mine"))
-    hand.sees("Published", "Actual return of bets in", "Band around", "Rounds, and the number of equal-stake rounds with the same precision", "Outside its band", "First day on which a stake's return was outside its band", "accepts new rounds")
+    hand.sees("Published", "Actual return of bets in", "Tolerance around", "Rounds; rounds at one stake that give an equally precise return", "Outside its band", "First day on which a stake's cumulative return was outside its tolerance", "accepts new rounds")
 
 
 @task(15, "platform/audit")
@@ -223,7 +223,7 @@ def record(hand, daily):
 
 @task(16, "platform/anna")
 def wrong_now(hand, daily):
-    hand.sees("witch-feature", "dwarf-mine", "bewitched", "bravo", "Runbook", re.compile("is filling.*days left"))
+    hand.sees("witch-feature", "dwarf-mine", "bewitched", "bravo", "Runbook", re.compile("is filling.*full in .* days"))
     if ROUNDS >= 20_000:
         hand.sees(re.compile("records behind in partition"))
 

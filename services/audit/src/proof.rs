@@ -130,7 +130,7 @@ fn drawn(step: &StepView, seals: &Seals, is_lost: bool) -> Result<ShownDraw, Unp
     let Some(found) = draw.seal else {
         return match is_lost {
             true => Ok(ShownDraw::Lost(draw.name.number)),
-            false => Err(fault(format!("the dealt value of draw {} is not revealed", draw.name.number))),
+            false => Err(fault(format!("the proof does not reveal the random value of draw {}", draw.name.number))),
         };
     };
     // A seal in the same commit as the step is ignored, because it was not made before the player's request.
@@ -144,7 +144,7 @@ fn drawn(step: &StepView, seals: &Seals, is_lost: bool) -> Result<ShownDraw, Unp
             Ok(ShownDraw::Sealed(*sealed, *position))
         }
         Some((sealed, position, _)) => Err(fault(format!(
-            "draw {} has the seal {} at position {position}, but the dealt value has the seal {}",
+            "draw {} has the seal {} at position {position}, but its revealed value gives the seal {}",
             draw.name.number,
             hex(&sealed.seal),
             hex(&found),
@@ -174,7 +174,8 @@ fn read<'r>(records: impl Iterator<Item = &'r ProvenRecord> + Clone) -> Result<V
     let (mut before, mut travelled) = (None, vec![]);
     for (ProvenRecord { record, copied, brief, .. }, count) in records.clone().zip(1..) {
         let bytes = restored(record, copied, before.as_deref());
-        let bytes = bytes.ok_or_else(|| at(count, &"the record's references to repeated bytes are invalid"))?;
+        let bytes =
+            bytes.ok_or_else(|| at(count, &"the instructions to restore the record's omitted bytes are invalid"))?;
         before = Some(bytes.clone());
         travelled.push((bytes, *brief));
     }

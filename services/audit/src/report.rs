@@ -87,7 +87,7 @@ pub struct Voids {
     pub rounds: u64,
     pub refunds: i128,
     pub wins_taken_back: i128,
-    /// Wins that voids could not take back because the balance was too low. The house bears this loss.
+    /// Wins that voids could not take back because the balance was too low. The operator bears this loss.
     pub wins_left: i128,
 }
 

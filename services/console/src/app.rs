@@ -10,7 +10,6 @@ pub(crate) struct Inner {
     pub(crate) shared: SectionCache,
     pub(crate) sheets: SheetCache,
     pub(crate) names: Names,
-    /// Public pages of rounds; `None` if they are not configured.
     pub(crate) public: Option<Public>,
     /// Whether the console listens only on loopback; required if no operators, and thus no log-in, are configured.
     pub(crate) near: bool,

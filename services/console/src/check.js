@@ -183,7 +183,7 @@ async function draws(roundId, number, settled, records, sealing) {
     }
   }
   // A settled round must reveal all dealt values; a voided round may omit some if the draw key was lost.
-  check((lost && !settled) || dealt.length === used.length, "a dealt value is not revealed");
+  check((lost && !settled) || dealt.length === used.length, "the random value of a draw is not revealed");
   const found = [];
   for (const [at, value] of dealt.slice(0, used.length).entries()) {
     const { draw, step, clientSeed, position, sealedBy } = used[at];

@@ -51,8 +51,7 @@ pub(crate) fn answer(code: StatusCode, page: Markup) -> Response {
 }
 
 /// Adds the page's digest as ETag, and compresses the page if the browser accepts gzip. If the browser already has this
-/// page, the answer is 304. Use this function only for large pages: it saves the transfer, but each visit still renders
-/// the page.
+/// page, the answer is 304.
 pub(crate) async fn tagged(asked: &HeaderMap, page: Response) -> Response {
     let (mut parts, body) = page.into_parts();
     let Ok(body) = body.collect().await else { return StatusCode::INTERNAL_SERVER_ERROR.into_response() };

@@ -156,7 +156,7 @@ impl PoolCoordinator {
         if !self.reported.insert(finding.clone()) {
             return;
         }
-        tracing::error!(what, %why, "the books refused a proposal of the pool coordinator; retrying");
+        tracing::error!(what, %why, "the ledger's checks refused a jackpot record, which will be computed again");
         let failed = Event::IntegrityFailed { check: "jackpots".to_owned(), finding: finding.clone() };
         let request = InternalRequest::LogRefusal { finding: &finding };
         let _ = self.ledgers.append(proposal(StreamId::System, None, request, vec![failed])).await;

@@ -77,7 +77,7 @@ async fn pay_one(ledger: &Handle, (partition, hit, award): &Unpaid) -> Result<()
             Ok(())
         }
         Err(AppendError::Refused(Refused::Money(error))) if !award.set_aside => {
-            tracing::error!(%error, partition, hit, pool = %award.pool, "an award is set aside: the player must withdraw money before the award can be paid");
+            tracing::error!(%error, partition, hit, pool = %award.pool, "set aside an award that would exceed the maximum balance: the player must withdraw money first");
             ledger.append(setting_aside(partition, hit, award, error.to_string())).await.map(|_| ())
         }
         Err(error) => Err(error),

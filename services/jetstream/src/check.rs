@@ -108,9 +108,9 @@ pub(crate) fn unsigned(config: &Config) -> Result<(), Unsafe> {
         let own = config.own_key_file.iter().map(|own| format!(", and {} is missing", own.display()));
         format!(
             "there is no stream key: [store] key_file is not set{}. Set key_file to the stream key of the \
-             process that created the log: keys/stream in that process's data folder. For a log that was \
-             written without a key, create a key and set [store.unsigned_up_to]. Without a key, every NATS user with \
-             write access to the stream can forge records",
+             process that created the log: keys/stream in that process's data folder. If the log was \
+             written without a key, create a key, and set [store.unsigned_up_to] to the number of the last message. \
+             Without a key, every NATS user with write access to the stream can forge records",
             own.collect::<String>()
         )
     })

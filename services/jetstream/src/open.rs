@@ -49,7 +49,7 @@ pub enum OpenError {
     Limited { source: Box<Self> },
     #[error(transparent)]
     Read(#[from] ReadError),
-    #[error("stream {stream}: another process took over the log first, with epoch message {epoch}")]
+    #[error("stream {stream}: another process took over the log first, with message number {epoch}")]
     Taken { stream: String, epoch: u64 },
     #[error("cannot take over stream {stream}: other writers keep appending to it")]
     Contended { stream: String },
@@ -137,7 +137,7 @@ impl Stream {
         let Some(info) = found else {
             let evidence = match absent {
                 Absent::Refuse(evidence) => Some(evidence),
-                Absent::Create => (!config.create).then_some("[store] create is false"),
+                Absent::Create => (!config.create).then_some("[store] create = false forbids it"),
             };
             if let Some(evidence) = evidence.map(str::to_owned) {
                 return Err(OpenError::Deleted { stream: stream.name, evidence });

@@ -172,7 +172,10 @@ impl Presence {
             }
             sleep(ASK_EVERY).await;
         }
-        format!("no server of stream {} has delivered a message of this writer for {UNHEARD_MAX:?}", self.stream.name)
+        format!(
+            "the servers of stream {} have not returned this writer's test messages for {UNHEARD_MAX:?}",
+            self.stream.name
+        )
     }
 
     /// Runs until the stream has another writer, was changed, or had no leader for too long; returns the reason.

@@ -46,8 +46,7 @@ pub struct Report {
     #[serde(skip_serializing_if = "Option::is_none")]
     jackpots: Option<Estimate>,
     jackpots_won: u64,
-    /// Highest simulated win of a round, excluding the jackpot. `stated_max_win_bets` is the maximum that the game
-    /// states.
+    /// Highest simulated win, excluding the jackpot.
     max_win_bets: f64,
     stated_max_win_bets: f64,
     seconds: f64,
@@ -197,7 +196,7 @@ impl Report {
         let figures = (!told.is_empty()).then(from);
         let Self { max_win_bets: most, stated_max_win_bets: stated, .. } = self;
         let highest = (most > stated)
-            .then(|| format!("a round won {most:.2} bets, more than the highest stated win, {stated:.2}"));
+            .then(|| format!("a round won {most:.2} times its bet, more than the stated maximum, {stated:.2}"));
         let all: Vec<_> = figures.into_iter().chain(highest).collect();
         (!all.is_empty()).then(|| all.join("; "))
     }
@@ -247,13 +246,13 @@ impl Report {
         match &self.variance {
             Some(of) => lines.extend([
                 format!("  variance {:.4} bets², exact value {:.4}: {:+.2} sigma", of.simulated, of.exact, of.sigmas),
-                format!("  wins too rare to occur in these rounds may increase the variance by {unseen:.4}"),
+                format!("  up to {unseen:.4} of the exact value may come from wins too rare to occur here"),
             ]),
             None => lines.push("  the variance is not checked, because a few rounds account for most of it".to_owned()),
         }
         lines.extend([
             String::new(),
-            "  ~: one sigma is estimated from the simulated wins; otherwise it is exact".to_owned(),
+            "  ~: 1 sigma (standard error) is estimated from the simulated wins, else exact".to_owned(),
             format!(
                 "  each of the {} figures may differ by at most {:.2} sigma from its exact value",
                 self.figures().len(),

@@ -25,7 +25,7 @@ pub(crate) async fn take(
     if form != StateDigest::FORM {
         return Err(Refusal::field(
             "form",
-            "must be the digest format that `motherlode base` of this program version prints",
+            "must be the digest's format number, as `motherlode base` of this program version prints it",
         ));
     }
     let commit = BaseCommit { caller, id: &request.request_id, actor: &request.actor };

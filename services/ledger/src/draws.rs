@@ -36,7 +36,7 @@ pub enum DrawKeysError {
     Io { path: PathBuf, source: io::Error },
     #[error("the draw keys in {} are readable by other users: set the file's mode to 0600", .0.display())]
     Exposed(PathBuf),
-    #[error("the draw key file {} is longer than {BYTES_MAX} bytes: start a new file with only the newest keys", .0.display())]
+    #[error("the draw key file {} is longer than {BYTES_MAX} bytes: keep only the keys that the log names", .0.display())]
     TooLong(PathBuf),
     #[error("line {line} of {} is not a draw key, or its checksum is wrong: restore the file from a backup", path.display())]
     Malformed { path: PathBuf, line: usize },

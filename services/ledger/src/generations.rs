@@ -59,7 +59,7 @@ pub enum StartRefused {
     Keys(#[from] DrawKeysError),
     #[error("the operating system returned no random bytes: {0}")]
     Entropy(getrandom::Error),
-    #[error("partition {partition}: failed to commit the new draw generation: {source}")]
+    #[error("partition {partition}: failed to log the new salt for draws: {source}")]
     Append { partition: u32, source: AppendError },
 }
 
@@ -194,7 +194,7 @@ fn tell(partition: u32, begun: &GenerationBegun) {
             lost_to,
             "accepted the loss of acknowledged records: all unused seals are revoked"
         ),
-        _ => tracing::info!(partition, generation = number, ?evidence, "started a new draw generation"),
+        _ => tracing::info!(partition, generation = number, ?evidence, "new seals depend on a new salt"),
     }
     if !keys_lost.is_empty() {
         tracing::error!(partition, keys = %EpochNames(keys_lost.clone()), "accepted the loss of draw keys: open rounds that need these keys can only be voided");

@@ -279,7 +279,7 @@ impl Handle {
         if self.shared.page.set(page).is_err() {
             tracing::error!(
                 partition = self.partition(),
-                "the memory-backed file that records the log's end was already chosen: ignored a second file"
+                "ignored a second memory-backed file for the log's end: the first file stays in use"
             );
         }
     }

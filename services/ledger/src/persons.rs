@@ -56,7 +56,7 @@ pub(crate) async fn erase(
 }
 
 fn supported(persons: Option<&Persons>) -> Result<&Persons, Refusal> {
-    let message = "the service stores no persons if the log is on JetStream or several processes write it";
+    let message = "persons are stored in files of one process, so the log must be local and have one writer";
     persons.ok_or_else(|| Refusal::new(Reason::PersonsUnsupported, message))
 }
 
@@ -68,7 +68,7 @@ fn may_erase(ledgers: &Ledgers, operator: &str, stream: &StreamId) -> Result<(),
         hits.any(|hit| hit.stream == *stream) || books.unpaid_awards().any(|(.., award)| award.stream == *stream)
     });
     if let Some(open) = open(&player, has_award, ledger.now_ms()) {
-        let message = format!("the person cannot be erased yet, because the player has {open}");
+        let message = format!("the person cannot be erased yet, because the person's player account has {open}");
         return Err(Refusal::new(Reason::PersonInPlay, message).with("open", open));
     }
     let days = ledgers.operators().person_keep_days(operator);
@@ -83,7 +83,8 @@ fn may_erase(ledgers: &Ledgers, operator: &str, stream: &StreamId) -> Result<(),
     let until_ms = last.commit.time_ms.saturating_add(i64::from(days) * DAY_MS);
     match ledger.now_ms() < until_ms {
         true => {
-            let message = "the person cannot be erased yet, because person_keep_days have not passed";
+            let message = "the person cannot be erased yet, because person_keep_days have not passed since the player's \
+                           last record";
             Err(Refusal::new(Reason::PersonKept, message).with("until", timestamp(until_ms)))
         }
         false => Ok(()),

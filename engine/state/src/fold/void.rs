@@ -54,7 +54,7 @@ impl<'s> Transition<'s, '_> {
             let bet = started.bet.to_nano(started.currency);
             self.transfer(house, Account::Promotion(operator), started.currency, bet);
         }
-        // If the balance is less than the win, the house bears the difference (PL-09).
+        // If the balance is less than the win, the operator bears the difference (PL-09).
         let balance = self.check_account(started.currency)?;
         expect_amount(win.min(balance), win_taken_back)?;
         self.charge_player(account, house, started.currency, win_taken_back)?;

@@ -28,7 +28,7 @@ fn shown(told: &GetPlayerDayResponse) -> Markup {
             html! { code { (of.session_name) } },
             html! { (of.game) },
             when(of.open_time.as_ref()),
-            html! { @match of.held_ms { 0 => "live", left => { (format!("interrupted; for {}, no other session of this game can be opened", time(left))) } } },
+            html! { @match of.held_ms { 0 => "live", left => { (format!("connection lost; another session of this game can be opened in {}", time(left))) } } },
         ]
     };
     html! {
@@ -92,9 +92,6 @@ mod tests {
         assert!(page.contains("is 50.00 EUR. Wins minus bets so far: -49.00 EUR"), "{page}");
         let session = PlayerSession { game: "neptune".into(), held_ms: 4_000, ..Default::default() };
         let page = shown(&GetPlayerDayResponse { sessions: vec![session], ..Default::default() }).into_string();
-        assert!(
-            page.contains("for 4 s, no other session of this game can be opened") && !page.contains("due"),
-            "{page}"
-        );
+        assert!(page.contains("another session of this game can be opened in 4 s") && !page.contains("due"), "{page}");
     }
 }

@@ -92,10 +92,10 @@ fn shown(currency: &str, days: &[Day], told: &GetGameResponse) -> Markup {
             html! { (if rtp.is_empty() { "–".to_owned() } else { percent(&rtp) }) },
         ]
     };
-    let label = format!("Cumulative return by day, and the exact return of {} with its band", percent(&told.rtp));
+    let label = format!("Cumulative return by day, the calculated return {} and its 95 % band", percent(&told.rtp));
     html! {
         p.note { (format!("Cumulative return of all rounds in {currency}, from booked bets and wins without jackpots. ")) "If all bets are equal, \
-             a fair game's return is within the band in 95 of 100 cases. The return and the band of each stake are shown below." }
+             a fair game's return is within the band in 95 of 100 cases." }
         p.legend { span.swatch.part0 {} "Return" span.swatch.part1 {} "Exact" span.swatch.band {} "Band" }
         svg.course viewBox={ "0 0 " (WIDTH) " " (HEIGHT + TOP + 18.0) } role="img" aria-label=(label) { (PreEscaped(plotted(days, &told.rtp, &told.std_dev_bets))) }
         details { summary { "In figures" } (table("Cumulative return by day", &["Day", "Rounds", "Return"], days.iter().rev().take(POINTS).map(row).collect())) }
@@ -116,8 +116,10 @@ pub(super) fn at_stakes(all: &[Return]) -> Markup {
         let days: Vec<_> = of.days.iter().map(day).collect();
         let stake = of.stake.clone().unwrap_or_default();
         let named = html! { (money(of.bet.as_ref())) ", " (stake.lines) " × " (stake.coins_per_line) " of " (stake.coin_value) ": " (count(of.rounds)) " rounds" };
-        let label =
-            format!("Cumulative return by day, and the exact return of {} with its band", percent(&of.theoretical_rtp));
+        let label = format!(
+            "Cumulative return by day, the calculated return {} and its 95 % band",
+            percent(&of.theoretical_rtp)
+        );
         html! {
             figure.stake {
                 figcaption { (named) }

@@ -218,7 +218,7 @@ fn lines(told: &GetGameResponse) -> Markup {
 
 fn figures(told: &GetGameResponse) -> Markup {
     let mut rows = vec![
-        ("Return to player, computed in coins".to_owned(), percent(&told.rtp)),
+        ("Return to player, before rounding to minor units".to_owned(), percent(&told.rtp)),
         ("Hit frequency".to_owned(), percent(&told.hit_frequency)),
         ("Volatility index".to_owned(), told.volatility_index.clone()),
         ("Chance of the highest win in a single spin".to_owned(), told.max_win_probability.clone()),
@@ -228,7 +228,7 @@ fn figures(told: &GetGameResponse) -> Markup {
         told.jackpot_returns
             .iter()
             .flat_map(|with| &with.coins)
-            .map(|of| (format!("Return with the jackpot at coin value {}", of.coin_value), percent(&of.rtp_now))),
+            .map(|of| (format!("Return at coin value {}, including the jackpot", of.coin_value), percent(&of.rtp_now))),
     );
     if let Some(top) = &told.win_up_to {
         let bets = |bets: &str| if bets.is_empty() { String::new() } else { format!("{} bets", count(bets)) };
@@ -236,14 +236,14 @@ fn figures(told: &GetGameResponse) -> Markup {
             true => String::new(),
             false => format!(" at {} {}", top.coin_value, top.currency_code),
         };
-        rows.push(("Highest stated win of a round, without the gamble".to_owned(), bets(&top.bets) + &at));
+        rows.push(("Highest win of a round, without the gamble feature".to_owned(), bets(&top.bets) + &at));
         rows.push((
-            "Upper bound on the chance of this win, without the gamble".to_owned(),
+            "Upper bound on the chance of this win, without the gamble feature".to_owned(),
             top.probability_at_most.clone(),
         ));
-        rows.push(("Highest stated win of a round, with the gamble".to_owned(), bets(&top.gambled_bets)));
+        rows.push(("Highest win of a round, with the gamble feature".to_owned(), bets(&top.gambled_bets)));
         rows.push((
-            "Upper bound on the chance of this win, with the gamble".to_owned(),
+            "Upper bound on the chance of this win, with the gamble feature".to_owned(),
             top.gambled_probability_at_most.clone(),
         ));
         rows.push(("Explanation of the highest wins".to_owned(), top.says.clone()));

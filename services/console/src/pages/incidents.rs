@@ -69,8 +69,9 @@ async fn declaration(visit: &Visit, pool_id: &str) -> Result<Markup, Failure> {
         (input("until", "End of the period in which the bets were placed (exclusive), UTC", "2026-11-26T10:30:00Z"))
     };
     Ok(html! {
-        p { "If the bet of a voided round was placed in this period, the round's contribution is returned to the \
-             operator's house account. If operators are configured, a second actor must approve the declaration." }
+        p { "After the declaration, the pool returns the contributions of voided rounds whose bets were placed in this \
+             period to the operator's house account. If operators are configured, a second actor must approve the \
+             declaration." }
         (act(visit, &format!("/jackpots/{pool_id}/incident"), "Declare an incident", true, &parts)?)
     })
 }

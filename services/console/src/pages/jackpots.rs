@@ -51,7 +51,7 @@ pub(crate) async fn tiles(visit: &Visit) -> Result<Markup, Failure> {
                 div.tile {
                     span { a href={ "/jackpots/" (pool.pool_id) } { (pool.pool_id) } ", " (status(pool)) }
                     b.figure { (eur(&pool.base_figure_eur)) }
-                    span { (format!("amount at the base coin value {}, in jackpot cycle {}", pool.terms.clone().unwrap_or_default().base_coin, pool.cycle)) }
+                    span { (format!("for a bet with coin value {}; jackpot number {}", pool.terms.clone().unwrap_or_default().base_coin, pool.cycle)) }
                 }
             }
         }
@@ -71,10 +71,10 @@ pub(crate) async fn pool(Path(pool_id): Path<String>, visit: Visit) -> Result<Re
             h2 { "Terms, version " (terms.version) }
             (facts(&[
                 ("Share of each bet", html! { (count(terms.contribution_ppm)) " millionths" }),
-                ("Seed at the base coin value", html! { (eur(&terms.seed_eur)) }),
+                ("Seed (initial jackpot) at the base coin value", html! { (eur(&terms.seed_eur)) }),
                 ("Base coin value", html! { (eur(&terms.base_coin)) }),
                 ("Counters change every", html! { (count(terms.refresh_ms)) " ms" }),
-                ("Share of a second hit within one refresh interval", html! { (words(terms.collision_share().as_str_name(), "COLLISION_SHARE_")) }),
+                ("Increments for a second hit before the counters change", html! { (words(terms.collision_share().as_str_name(), "COLLISION_SHARE_")) }),
             ]))
         }
         (drawn(&visit, &pool_id).await?)
@@ -96,7 +96,7 @@ async fn figures(visit: &Visit, pool_id: &str) -> Result<(Pool, Markup), Failure
     let pool = answer.into_inner().pool.unwrap_or_default();
     let content = html! {
         div.tiles {
-            div.tile { span { "Jackpot at the base coin value" } b.figure { (eur(&pool.base_figure_eur)) } }
+            div.tile { span { "Jackpot for coin value " (eur(&pool.terms.clone().unwrap_or_default().base_coin)) } b.figure { (eur(&pool.base_figure_eur)) } }
             div.tile { span { "State" } b { (status(&pool)) } }
             div.tile { span { "Cycle" } b { (count(pool.cycle)) } }
         }
@@ -109,7 +109,7 @@ async fn figures(visit: &Visit, pool_id: &str) -> Result<(Pool, Markup), Failure
                 ("House funding", html! { (eur(&pool.house_funding_eur)) }),
                 ("Paid", html! { (eur(&pool.paid_eur)) }),
                 ("Contributions", html! { (eur(&pool.contributions_eur)) }),
-                ("Contributions pooled up to position", html! { (count(pool.pooled_position)) }),
+                ("Contributions included up to log position", html! { (count(pool.pooled_position)) }),
             ]))
         }
         (counters(visit, pool_id).await?)
@@ -175,12 +175,11 @@ async fn awards(visit: &Visit, pool_id: &str) -> Result<Markup, Failure> {
         let file =
             |form: &str| query(&format!("/jackpots/{pool_id}/awards.{form}"), &[("page", visit.query.get("page"))]);
         html! {
-            p.note { "The coin's share is the coin value divided by the base coin. The award of a hit is the coin's \
-                 share of the jackpot at the hit's position in the log, including the winning bet's contribution. \
-                 The award takes the coin's share of the increments, and the coin's share of the seed from the reserve \
-                 first, then from the house. The rest of the increments goes to the reserve. A collision is a second \
-                 hit within one refresh interval of the counters: the second hit gets all increments since the first \
-                 hit, and its coin's share of the seed." }
+            p.note { "An award is the jackpot (seed and increments) at the hit's position in the log, with the winning \
+                 bet's contribution, times coin value / base coin value. The seed is paid from the reserve first, then from \
+                 house funding. The rest of the increments goes to the reserve. A collision is a second hit before the \
+                 counters change: the second hit gets all increments since the first hit, and the seed times coin value \
+                 / base coin value." }
             @if answer.awards.is_empty() { p { "None." } }
             @else {
                 (table("Awards", &head, answer.awards.iter().map(row).collect()))

@@ -172,7 +172,7 @@ fn figures(job: &Job) -> Markup {
             (
                 class.from.clone(),
                 share(class.rounds),
-                format!("lowest win in bets: {}; rounds: {}", class.from, count(class.rounds)),
+                format!("lowest win as a multiple of the bet: {}; rounds: {}", class.from, count(class.rounds)),
             )
         })
         .collect();

@@ -181,7 +181,7 @@ fn behind(part: &PartitionStatus) -> Vec<Alert> {
 
 fn away(of: &WalletStatus) -> Alert {
     let next = match of.next_call_ms {
-        0 => "at the operator's next wallet call".to_owned(),
+        0 => "when a request next needs the wallet".to_owned(),
         ms => format!("in {} s", ms.div_ceil(1_000)),
     };
     let told = format!(
@@ -215,8 +215,8 @@ async fn awards(visit: &Visit, told: &mut Vec<Alert>) -> Result<(), Failure> {
     told.extend(wait.take(NAMED_MAX.into()).map(|event| {
         let text = html! {
             "An award is set aside, not paid: " (round(visit, &event.subject, Some((event.partition, event.position)))) ", " (event.before) ": " (event.reason)
-            ". The award is paid as soon as a withdrawal (role wallet) has lowered the player's balance enough. A void \
-             of the round (role support) cancels the award once the platform has approved the void."
+            ". The award would exceed the maximum balance, and is paid as soon as enough is withdrawn (role wallet). If \
+             the round is voided (role support) and the platform approves, the award is cancelled."
         };
         Alert::new(Severity::Ticket, "MotherlodeAwardsWait", text).since(event.time)
     }));
@@ -310,7 +310,7 @@ async fn vitals(visit: &Visit) -> Result<Markup, Failure> {
             h3 { "The last hour and day" }
             (trends::shown(&told, &|graph| list(visit, graph)))
             h3 { "Partitions" }
-            (table("Partitions (lags in records)", &head, told.partitions.iter().map(row).collect()))
+            (table("Partitions: records behind the log", &head, told.partitions.iter().map(row).collect()))
             (readers(&told.partitions))
             (wallets(&told.wallets, visit.app.sessions.now_ms()))
         }

@@ -129,7 +129,7 @@ async fn collections(visit: &Visit, account: &Account) -> Result<Markup, Failure
     let request = ListCollectionsRequest { account: Some(account.clone()), game: String::new() };
     let answer = visit.api.ledger().list_collections(request).await;
     section("Collections", answer, |answer| match answer.collections.as_slice() {
-        [] => html! { p { "The player has no collections." } },
+        [] => html! { p { "The player has collected nothing." } },
         all => {
             let games: BTreeSet<_> = all.iter().map(|of| of.game.as_str()).collect();
             let row = |of: &motherlode_proto::ledger::v1::Collection| {

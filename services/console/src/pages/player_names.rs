@@ -24,7 +24,6 @@ use std::collections::BTreeMap;
 const PAGE: i32 = 50;
 const SUGGESTED: i32 = 8;
 const NEAR: i32 = 10;
-/// Maximum number of calls per search for similar names.
 const NEAR_READS_MAX: usize = 4;
 
 pub(super) async fn only_operator(visit: &Visit) -> String {

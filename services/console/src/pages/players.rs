@@ -33,7 +33,7 @@ const FILTERS: [&str; 5] = ["operator", "prefix", "day", "sort", "after"];
 const NAME: &str = "name";
 const SORTS: [(&str, &str); 5] = [
     (NAME, "Name, all players"),
-    ("active", "Players last active on a day"),
+    ("active", "Latest activity of a day"),
     ("net", "Net result of a day"),
     ("rounds", "Rounds of a day"),
     ("balance", "Balance at the end of a day"),

@@ -24,7 +24,7 @@ pub(super) fn shown(round: &Round) -> Markup {
                 h2 { "Postings" }
                 (table("Postings", &["With", "Amount", "From", "To"], rows))
                 p.note {
-                    "If the player has a seamless wallet, the balance of the player's account is forwarded to that wallet."
+                    "If the operator has a seamless wallet, credits to the player's account are passed on to that wallet."
                 }
             }
         }

@@ -123,8 +123,9 @@ fn check(round_id: &str, link_key: &str, verifier_key: &str) -> Markup {
     html! {
         section #verify {
             h2 { "Verify this round" }
-            p { "Each draw was sealed in a signed log before your request. Your browser can check that the log contains the round, \
-                 that each dealt value matches its seal, and that the seeds result from the dealt values and your client seeds." }
+            p { "Each draw's random value was sealed in a signed log before your request. Your browser can check that the \
+                 log contains the round, that each revealed value matches its seal, and that the round's seeds result \
+                 from these values and your client seeds." }
             p.notice { "The proof contains the round's log records, with the player's id and balances. Share the proof \
                         and the address of this page only with people who may see this data." }
             noscript { p.notice { "Checking in the browser needs JavaScript, which is off." } }

@@ -102,7 +102,7 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
         }
         section {
             h2 { "Returns by stake" }
-            p { "Bets, wins and rounds of every game, version, currency and stake. " a href="/games" { "Games: returns compared with their bands" } }
+            p { "Bets, wins and rounds of every game, version, currency and stake. " a href="/games" { "Games: actual and expected returns" } }
             ul.links {
                 li { a href="/reports/returns.csv" { "Download returns as CSV" } }
                 li { a href="/reports/returns.jsonl" { "Download returns as JSON Lines" } }

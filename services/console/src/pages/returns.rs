@@ -30,9 +30,8 @@ pub(super) async fn returned(visit: &Visit, game: &str) -> Result<Markup, Failur
             @if answer.totals.is_empty() { p { "No round has been settled yet." } }
             @else { (table("Returns", &head, answer.totals.iter().map(total).collect())) }
             p.note { "The column \"Expected\" shows the exact expected return of the rounds played, without jackpots. \
-                 Rows by round also exclude features that depend on collections over many rounds, so the expected \
-                 return in these rows can be far below the published return, which includes such features. Rows by \
-                 stake include these features." }
+                 Rows weighed by round also exclude features for which players collect over many rounds, so their \
+                 expected return can be far below the published return. Rows weighed by stake include these features." }
             @if !game.is_empty() {
                 @for total in answer.totals.iter().filter(|of| !of.features.is_empty()) { (features(total)) }
                 (days::at_stakes(&answer.returns))
@@ -89,11 +88,11 @@ fn judged(published: &str, sum: &Return, out: usize, first: Option<&str>) -> Mar
     html! {
         div.tiles {
             (tile("Verdict", html! { @if out == 0 { "Within its bands" } @else { strong.bad { "Outside its band" } "; rows outside their band in the tables below: " (count(out)) } }))
-            @if let Some(first) = first { (tile("First day on which a stake's return was outside its band", html! { (first) })) }
+            @if let Some(first) = first { (tile("First day on which a stake's cumulative return was outside its tolerance", html! { (first) })) }
             (tile("Published", html! { (percent(published)) }))
             (tile(&format!("Actual return of bets in {}", sum.currency_code), html! { (percent(&sum.held_rtp)) }))
-            (tile("Band around the expected return", html! { "−" (percent(&sum.band_below)) " to +" (percent(&sum.band)) }))
-            (tile("Rounds, and the number of equal-stake rounds with the same precision", html! { (count(sum.rounds)) ", " (count(&sum.effective_rounds)) }))
+            (tile("Tolerance around the expected return", html! { "−" (percent(&sum.band_below)) " to +" (percent(&sum.band)) }))
+            (tile("Rounds; rounds at one stake that give an equally precise return", html! { (count(sum.rounds)) ", " (count(&sum.effective_rounds)) }))
         }
     }
 }

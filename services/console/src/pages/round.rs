@@ -200,7 +200,7 @@ fn actions(visit: &Visit, round: &Round) -> Result<Markup, Failure> {
         section {
             h2 { "Support" }
             p { "Voiding is for malfunctions: the bet is refunded, and the win is taken back. If the round hit the \
-                 jackpot, the platform must approve the void." }
+                 jackpot, a platform credential must approve the void." }
             (act_at(visit, &path, "Void the round", VOID, &Markup::default())?)
         }
     })
@@ -249,7 +249,7 @@ fn voided(answer: &VoidRoundResponse) -> String {
         format!("Voided: {} refunded, {} taken back.", money(refund.as_ref()), money(win_taken_back.as_ref()));
     if win_left.as_ref().is_some_and(|left| left.amount_minor != 0) {
         notice.push_str(&format!(
-            " {} of the win could not be taken back, because the player's balance was too low. The house bears this loss.",
+            " {} of the win could not be taken back, because the player's balance was too low. The operator bears this loss.",
             money(win_left.as_ref())
         ));
     }

@@ -81,7 +81,9 @@ pub(super) fn space(disk: &Disk) -> String {
     let share = u128::from(used) * 100 / u128::from(disk.total_bytes.max(1));
     let left = match (disk.growth_bytes_per_day, disk.days_left) {
         (None, _) => "history too short to compute the growth of used space".to_owned(),
-        (Some(growth), Some(days)) => format!("{} per day, {} days left", bytes(growth.unsigned_abs()), count(days)),
+        (Some(growth), Some(days)) => {
+            format!("grows {} per day, full in {} days", bytes(growth.unsigned_abs()), count(days))
+        }
         (Some(_), None) => "does not grow".to_owned(),
     };
     format!("{share} % full, {} free, {left}", bytes(disk.free_bytes))
@@ -205,7 +207,7 @@ mod tests {
         ] {
             assert!(page.contains(told), "{told}: {page}");
         }
-        assert!(page.contains("65 % full, 3.5 GB free, 500.0 MB per day, 7 days left"), "{page}");
+        assert!(page.contains("65 % full, 3.5 GB free, grows 500.0 MB per day, full in 7 days"), "{page}");
         assert!(page.len() < 25_000, "{} bytes", page.len());
         assert!(shown(&GetServiceStatusResponse::default(), &|_| None).into_string().contains("first full minute"));
     }

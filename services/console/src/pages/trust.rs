@@ -67,10 +67,10 @@ fn program(visit: &Visit, identity: &GetIdentityResponse) -> Markup {
                 ("SHA-256 of the configuration", html! { code { (identity.configuration_sha256) } }),
                 ("Dealer", html! { (if identity.test_build { "test script: not for play" } else { "sealed draws" }) }),
             ]))
-            details { summary { "The models of this program's games" }
-                (table("Models", &["Game", "Rules", "SHA-256 of the model"], rows.collect())) }
+            details { summary { "Data files of the games in this program" }
+                (table("Models", &["Game", "Rules", "SHA-256 of the data file"], rows.collect())) }
             @if visit.may("RunSelfCheck") {
-                form.act method="post" action="/trust/check" { (layout::word(visit)) button type="submit" { "Check the program and its state now" } }
+                form.act method="post" action="/trust/check" { (layout::word(visit)) button type="submit" { "Check the executable and the books now" } }
             }
         }
     }

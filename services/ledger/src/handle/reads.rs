@@ -54,7 +54,7 @@ impl Handle {
         self.shared.provenance.failure()
     }
 
-    /// Calls `each` for every player, including evicted players, so all tables of players are read.
+    /// Calls `each` for every player, in memory or on disk.
     pub(crate) fn each_player(&self, mut each: impl FnMut(&PlayerState)) {
         let books = self.shared.books.read();
         books.players().for_each(|(.., player)| each(player));
@@ -64,7 +64,7 @@ impl Handle {
             }
         });
         if let Err(error) = evicted {
-            tracing::warn!(%error, "failed to read the evicted players: the result lacks some players");
+            tracing::warn!(%error, "failed to read the players on disk: the result lacks some players");
         }
     }
 

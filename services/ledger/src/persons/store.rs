@@ -121,7 +121,7 @@ fn full(most: usize) -> Refusal {
 
 fn unavailable(path: &Path, error: &io::Error) -> Refusal {
     tracing::error!(file = %path.display(), %error, "failed to read or write the file of an operator's persons");
-    Refusal::new(Reason::PersonsUnavailable, "the operator's stored persons could not be read or written")
+    Refusal::new(Reason::PersonsUnavailable, "the file of the operator's persons and player ids could not be accessed")
 }
 
 #[derive(Debug)]

@@ -119,7 +119,6 @@ fn proposers(place: &StreamContext<'_>, event: &Event) -> Roles {
         // Copies from the home partition; the `pools` module compares them with the originals.
         Event::SwitchSet { .. } | Event::RateSet { .. } if place.copies => JACKPOT.or(LEDGER),
         Event::SwitchSet { .. } | Event::RateSet { .. } => LEDGER,
-        // Each process reports its own configuration.
         Event::ConfigurationReloaded(_) => Roles::NODES,
         // These events are committed only by a starting writer and by a restore.
         Event::GenerationBegun(_) | Event::LogRestored(_) | Event::LogVerified { .. } => Roles::NONE,
