@@ -8,7 +8,7 @@ pub enum Standing {
     Stalled(String),
     /// The state may be out of date, so proposals and reads are refused.
     Unconfirmed(String),
-    /// All proposals are refused until a restart.
+    /// All new commits are refused until a restart.
     Failed(String),
     /// Proposals are refused until a restart with an undamaged log.
     Damaged(String),
@@ -65,7 +65,7 @@ impl Standings {
             tracing::error!(
                 partition = self.partition,
                 reason,
-                "proposals are refused until the log accepts writes again"
+                "new commits are refused until the log accepts writes again"
             );
             *hindered = Some(reason.to_owned());
             self.update(&hindrances);

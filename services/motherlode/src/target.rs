@@ -88,7 +88,7 @@ impl Target {
         let authority = self.url.split("://").last().unwrap_or_default().trim_end_matches('/');
         let has = |words: &str| reason.contains(words);
         if has("InvalidContentType") || has("corrupt message") {
-            format!("The service's port does not use TLS: use --target http://{authority}")
+            format!("The service's port does not use TLS, which https:// requires: use --target http://{authority}")
         } else if has("UnknownIssuer") || has("BadSignature") {
             "This machine does not trust the root certificate that signed the service's certificate: specify the root certificate's file with --ca"
                 .to_owned()
