@@ -32,7 +32,6 @@ pub struct BaseDigest {
     /// See [`StateDigest::FORM`](motherlode_state::StateDigest::FORM).
     pub form: u32,
     pub digest: Hash,
-    /// Whether the log contains this digest for this position.
     pub is_logged: bool,
 }
 

@@ -1,5 +1,5 @@
-//! Checks a snapshot that another build wrote, in the background: computes the states of some players from the log and compares
-//! them with the snapshot.
+//! Checks a snapshot that another build wrote: in the background, computes the states of some players from the log and
+//! compares them with the snapshot.
 //!
 //! Builds with the same [state version](crate::snapshot) share snapshots. Operators' totals and other figures over all
 //! players are not checked.
@@ -53,7 +53,7 @@ impl StateCheck {
         tracing::info!(
             partition,
             position,
-            "another build wrote the snapshot: checking it in the background by recomputing the players' states from the log"
+            "another build wrote the snapshot: checking it against the log in the background"
         );
         match self.check(&stop) {
             Ok(Ok(players)) => {
@@ -85,7 +85,7 @@ impl StateCheck {
                 tracing::warn!(
                     partition,
                     first,
-                    "cannot check the snapshot that another build wrote, because a prune removed the log's first records: the snapshot is used unchecked"
+                    "cannot check the snapshot that another build wrote, because a prune removed the log's first records: it is used unchecked"
                 );
             }
             Err(error) => {

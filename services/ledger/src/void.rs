@@ -180,7 +180,7 @@ fn decide(
     let other = player.open_round_of(&started.game, started.currency).filter(|other| other.started.round != id.number);
     if let (Some(_), Some(other)) = (&undone, other) {
         let message =
-            "the void changes the player's collection, which another, open round uses: finish the open round first";
+            "the void changes the player's collection, which another, open round uses: finish that round first";
         let other = round_name(&id.stream, other.started.round);
         return Err(Refusal::new(Reason::RoundInProgress, message).with("round_id", other));
     }

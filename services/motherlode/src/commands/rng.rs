@@ -267,7 +267,7 @@ mod tests {
         assert_eq!(exports.len(), 3);
     }
 
-    /// Writer that accepts a number of bytes and then fails like a closed pipe.
+    /// Fails like a closed pipe after this number of bytes.
     struct Closing(usize);
 
     impl Write for Closing {

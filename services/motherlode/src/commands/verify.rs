@@ -142,8 +142,8 @@ fn checks(proven: &Proven, key: &VerifierKey, policy: Option<&Policy>) -> String
     let model = hex(&replayed.view.started.model_hash);
     say("steps", found, &format!("assumes that this program plays the game correctly, with model {model}"));
     let (is_shown, each) = seals(proven);
-    let rests = "assumes that SHA-256 has no collisions, and that you received each seal before you requested the step: \
-         compare the seals with those in the earlier answers";
+    let rests = "assumes that SHA-256 has no collisions, and that you received each seal in an answer \
+         before the step's request: compare them";
     let mut lines = each.iter();
     if let Some(first) = lines.next() {
         text.push_str(&format!("  seals      {first}\n"));
