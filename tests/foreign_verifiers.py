@@ -67,7 +67,7 @@ def main(rounds):
                 if line.startswith("motherlode listens on "):
                     address = line.removeprefix("motherlode listens on ").split(",")[0]
                     break
-            prefix = said["checkpoints and tiles as files"].removesuffix("/checkpoint")
+            prefix = said["signed checkpoints and Merkle tree tiles"].removesuffix("/checkpoint")
             played = [BINARY, "loadtest", "--target", f"http://{address}", "--rounds", str(rounds), "--players", "10000", "--stream"]
             subprocess.run(played, check=True, stdout=subprocess.DEVNULL)
             while reader.TilesReader(backend.make_backend(prefix)).get_checkpoint().size < rounds:

@@ -73,8 +73,8 @@ class Service:
         threading.Thread(target=lambda: self.log.extend(self.process.stderr), daemon=True).start()
         self.address = self.tiles = self.console = None
         for line in self.process.stdout:
-            if line.startswith("checkpoints and tiles as files: "):
-                self.tiles = line.removeprefix("checkpoints and tiles as files: ").strip()
+            if line.startswith("signed checkpoints and Merkle tree tiles: "):
+                self.tiles = line.removeprefix("signed checkpoints and Merkle tree tiles: ").strip()
             if line.startswith("console: "):
                 self.console, _, apart = line.removeprefix("console: ").strip().partition(", for the services at ")
                 if apart:

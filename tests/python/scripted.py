@@ -92,7 +92,7 @@ SCRIPTS = {
             )
             for times in (2, 3, 4, 5)
         },
-        "full-screen": Script("ME-12", "marks 9", (("start", "times 2"),), buys=True, shows=("All held: multiplied by 2",)),
+        "full-screen": Script("ME-12", "marks 9", (("start", "times 2"),), buys=True, shows=("All held: win multiplied by 2",)),
         "bought": Script("ME-18", "feature", (("start", ""),), buys=True, shows=("with bought feature",)),
         "doubled": Script("ME-14 ME-17", "double", (("red", "right"), ("black", "right"), ("collect", "")), shows=("right",)),
         "doubled-by-the-joker": Script("ME-17", "double", (("red", "card JOKER"), ("collect", "")), shows=("joker",)),

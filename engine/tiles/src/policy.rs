@@ -17,7 +17,6 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// Returns the witnesses whose cosignatures are valid, with the times of these cosignatures.
     #[must_use]
     pub fn cosigned(&self, checkpoint: &Note) -> BTreeMap<&str, u64> {
         let found = self.witnesses.iter().filter_map(|(name, key)| Some((&**name, checkpoint.verify(key).ok()?)));

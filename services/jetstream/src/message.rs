@@ -167,7 +167,7 @@ impl Walk {
         if signing.is_some() && looks_sound && !authentic && !self.authentic {
             return Err(damaged(
                 "the stream key authenticates neither this message nor an earlier message: if these messages were \
-                 written without a key, set [store.unsigned_up_to] to the last message without a key"
+                 written without a key, set [store.unsigned_up_to] to the last of them"
                     .to_owned(),
             ));
         }

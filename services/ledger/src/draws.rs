@@ -179,7 +179,7 @@ impl DrawKeys {
         self.0.file.as_deref()
     }
 
-    /// Reads the key file again. If the file is missing or unreadable, the keys stay unchanged.
+    /// If the key file is missing or unreadable, the keys stay unchanged.
     pub(crate) fn reload(&self) -> Result<(), DrawKeysError> {
         let Some(path) = &self.0.file else { return Ok(()) };
         let failed = |source| DrawKeysError::Io { path: path.clone(), source };

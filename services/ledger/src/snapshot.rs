@@ -225,7 +225,7 @@ impl SnapshotWriter {
     fn write_begun(&self, shared: &LedgerCore, begun: &Begun, written: &mut Written) -> io::Result<()> {
         let position = begun.position;
         if shared.follower_views.to() > position {
-            return Err(io::Error::other("the follower's tables contain commits after the snapshot's position"));
+            return Err(io::Error::other("the report tables contain commits after the snapshot's position"));
         }
         self.players.write_frozen(&begun.frozen, position, || shared.books.read(), written)?;
         shared.requests.write(position)?;

@@ -6,11 +6,11 @@ pub enum Standing {
     Takes,
     /// The log cannot be written for now; reads are still answered.
     Stalled(String),
-    /// The state may be out of date, so proposals and reads are refused.
+    /// The state may be out of date, so new commits and reads are refused.
     Unconfirmed(String),
-    /// All proposals are refused until a restart.
+    /// New commits are refused until a restart.
     Failed(String),
-    /// Proposals are refused until a restart with an undamaged log.
+    /// New commits are refused until a restart with an undamaged log.
     Damaged(String),
     Fenced(String),
 }
@@ -65,7 +65,7 @@ impl Standings {
             tracing::error!(
                 partition = self.partition,
                 reason,
-                "proposals are refused until the log accepts writes again"
+                "new commits are refused until the log accepts writes again"
             );
             *hindered = Some(reason.to_owned());
             self.update(&hindrances);

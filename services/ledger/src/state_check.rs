@@ -1,5 +1,5 @@
-//! Checks a snapshot of another build in the background: computes the states of some players from the log and compares
-//! them with the snapshot.
+//! Checks a snapshot that another build wrote: in the background, computes the states of some players from the log and
+//! compares them with the snapshot.
 //!
 //! Builds with the same [state version](crate::snapshot) share snapshots. Operators' totals and other figures over all
 //! players are not checked.
@@ -53,7 +53,7 @@ impl StateCheck {
         tracing::info!(
             partition,
             position,
-            "another build wrote the snapshot: checking it in the background by recomputing the players' states from the log"
+            "another build wrote the snapshot: checking it against the log in the background"
         );
         match self.check(&stop) {
             Ok(Ok(players)) => {
@@ -74,8 +74,8 @@ impl StateCheck {
                     partition,
                     position,
                     failure,
-                    "the snapshot differs from the state recomputed from the log: no new rounds start, \
-                     and the next start replays the log"
+                    "the snapshot differs from the state recomputed from the log: no new rounds start \
+                     until a restart of the service replays the log"
                 );
                 provenance.fail(failure);
                 remove();
@@ -85,11 +85,11 @@ impl StateCheck {
                 tracing::warn!(
                     partition,
                     first,
-                    "cannot check the snapshot of another build, because a prune removed the log's first records: the snapshot is used unchecked"
+                    "cannot check the snapshot that another build wrote, because a prune removed the log's first records: it is used unchecked"
                 );
             }
             Err(error) => {
-                tracing::warn!(partition, %error, "failed to check the snapshot of another build: the next start checks it again");
+                tracing::warn!(partition, %error, "failed to check the snapshot that another build wrote: it is used unchecked until the next start");
             }
         }
     }

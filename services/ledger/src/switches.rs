@@ -89,12 +89,11 @@ fn preview(ledgers: &Ledgers, caller: &Caller, switch: &Switch) -> wire::SetSwit
 }
 
 fn parse(switch: Option<&wire::Switch>) -> Result<Switch, Refusal> {
-    let switch = switch.ok_or_else(|| {
-        Refusal::field("switch", "is required; for the whole service, specify a switch without an operator and a game")
-    })?;
+    let switch =
+        switch.ok_or_else(|| Refusal::field("switch", "is required; an empty switch applies to the whole service"))?;
     let name = |field: &str, value: &str| fields::optional_id(field, value).map(str::to_owned);
     if switch.game.is_empty() && !switch.rules_version.is_empty() {
-        return Err(Refusal::field("switch.rules_version", "requires switch.game, the game with this rules version"));
+        return Err(Refusal::field("switch.rules_version", "is valid only together with switch.game"));
     }
     Ok(Switch {
         operator: name("switch.operator_id", &switch.operator_id)?.into(),

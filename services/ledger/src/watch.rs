@@ -32,19 +32,17 @@ impl Watch {
     fn look(&self) {
         let standings = &self.writer.shared().standings;
         let append = self.writer.append_age().unwrap_or_default();
-        self.judge(standings, Hindrance::Append, append, "the log's store has not confirmed an append");
+        self.judge(standings, Hindrance::Append, append, "an append");
         let unconfirmed = self.authority.as_ref().map(|authority| authority.age()).unwrap_or_default();
-        self.judge(
-            standings,
-            Hindrance::Unconfirmed,
-            unconfirmed,
-            "the log's store has not confirmed this process as the writer",
-        );
+        self.judge(standings, Hindrance::Unconfirmed, unconfirmed, "this process as the writer");
     }
 
     fn judge(&self, standings: &Standings, by: Hindrance, age: Duration, what: &str) {
         match age >= self.silence_max {
-            true => standings.hinder(by, &format!("{what} within {} s", self.silence_max.as_secs_f32())),
+            true => standings.hinder(
+                by,
+                &format!("the log's store has not confirmed {what} within {} s", self.silence_max.as_secs_f32()),
+            ),
             false => standings.clear(by),
         }
     }

@@ -88,12 +88,11 @@ impl Target {
         let authority = self.url.split("://").last().unwrap_or_default().trim_end_matches('/');
         let has = |words: &str| reason.contains(words);
         if has("InvalidContentType") || has("corrupt message") {
-            format!("The service's port does not use TLS: use --target http://{authority}")
+            format!("The service's port does not use TLS, which https:// requires: use --target http://{authority}")
         } else if has("UnknownIssuer") || has("BadSignature") {
-            "This machine does not trust the root certificate that signed the service's certificate: specify the root certificate's file with --ca"
-                .to_owned()
+            "This machine does not trust the service's root certificate: specify its file with --ca".to_owned()
         } else if has("NotValidForName") || has("not valid for name") {
-            "The service's certificate is not valid for the host in --target: specify the certificate's host with --server-name, and the root certificate's file with --ca"
+            "The service's certificate is not valid for the host in --target: specify its host with --server-name, and its root certificate's file with --ca"
                 .to_owned()
         } else if has("CertificateRequired") || has("certificate required") {
             "The service requires a client certificate: specify its files with --cert and --key".to_owned()

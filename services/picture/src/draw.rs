@@ -233,7 +233,7 @@ fn halved(outcome: &Outcome, currency: Currency) -> Option<String> {
     }
     let shows = !outcome.spins.is_empty() || outcome.prize.is_some() || outcome.card.is_some();
     let halved = !shows && outcome.reveals.is_empty() && outcome.awaiting() == Awaiting::Double;
-    halved.then(|| "  Half of the amount at risk is secured.".to_owned())
+    halved.then(|| "  Half of the win is secured, half is at risk.".to_owned())
 }
 
 fn standing(game: &GameInfo, outcome: &Outcome, currency: Currency, pen: Pen) -> String {

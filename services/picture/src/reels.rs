@@ -80,11 +80,11 @@ fn captions(spins: &[SpinResult], short: bool) -> Vec<String> {
             return match news.next() {
                 Some(cells::News::Acted) => "Functions act".to_owned(),
                 Some(cells::News::Turned) if spin.multiplier > 1 => {
-                    format!("All held: multiplied by {}", spin.multiplier)
+                    format!("All held: win multiplied by {}", spin.multiplier)
                 }
                 Some(cells::News::Turned) => "Turned into values".to_owned(),
                 Some(cells::News::Respin { .. }) if spin.multiplier > 1 => {
-                    format!("Respin {number}, all held: multiplied by {}", spin.multiplier)
+                    format!("Respin {number}, all held: win multiplied by {}", spin.multiplier)
                 }
                 Some(cells::News::Respin { held, new: 0 }) => format!("Respin {number}: {held} held"),
                 Some(cells::News::Respin { held, new }) => format!("Respin {number}: {held} held, {new} new"),

@@ -93,7 +93,7 @@ fn wanted(game: &GameInfo, outcome: &Outcome) -> (Texts, Vec<String>) {
         texts.extend([format!("no. {number} "), format!(" {} ", digits(*coins))]);
     }
     if let Some(v1::MeanCoinValue { sum, count, value }) = mean_coin_value {
-        texts.push(format!("the mean coin value {value} EUR, which is {sum} EUR divided by {count} crystal"));
+        texts.push(format!("the mean coin value {value} EUR: total {sum} EUR divided by {count} crystal"));
     }
     if *credited_minor > 0 {
         texts.push(format!("Half of the win is credited: {}.", euros(*credited_minor)));

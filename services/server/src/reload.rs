@@ -105,7 +105,7 @@ struct Prepared {
 }
 
 impl Reloader {
-    /// Sets the function that reads the configuration; only the first call has an effect.
+    /// Only the first call has an effect.
     pub fn read_from(&self, source: impl Fn() -> Result<Config, String> + Send + Sync + 'static) {
         let _ = self.source.set(Arc::new(source));
     }

@@ -212,7 +212,7 @@ async fn pl_37_a_prune_needs_a_confirmed_base_and_an_undamaged_archive() {
     let empty = played.path("empty");
     fs::create_dir(&empty).unwrap();
     let nothing = run(&["prune", text(&data), "--archive", text(&empty), "--keep-days", "0"]).unwrap();
-    assert!(nothing.contains("archive: keep records from position 1  (this limit decides)"), "{nothing}");
+    assert!(nothing.contains("archive: records from position 1 must stay  (this limit decides)"), "{nothing}");
     let archived = played.path("archive").join("0/segments");
     let kept = files(&archived);
     let (path, bytes) = kept.first_key_value().unwrap();

@@ -105,7 +105,10 @@ async fn pl_37_a_cut_that_is_not_consistent_is_refused_and_a_time_cuts_all_parti
     let ends: Vec<_> = whole.iter().map(Vec::len).collect();
     let restore = |positions: String| refused(&["restore", "--from", to, "--to", target, "--position", &positions]);
     let error = restore(format!("{},3", ends[0]));
-    assert!(error.contains("partition 1 cannot be restored to position 3: partition 0 refers to position"), "{error}");
+    assert!(
+        error.contains("partition 1 cannot be restored to position 3: partition 0 refers to the later position"),
+        "{error}"
+    );
     let error = restore(format!("5,{}", ends[1]));
     assert!(error.contains("of partition 0, but partition 0 would end at position 5"), "{error}");
     let error = restore((ends[0] + 1).to_string());

@@ -131,7 +131,7 @@ pub fn only(symbols: &[SymbolData], role: SymbolRole) -> Result<u8, ModelError> 
     }
 }
 
-/// Parses strips; fails on a duplicate or unknown symbol code.
+/// Fails on a duplicate or unknown symbol code.
 pub fn strips(symbols: &[SymbolData], strips: &[String]) -> Result<Vec<Vec<u8>>, ModelError> {
     let codes: std::collections::BTreeSet<&str> = symbols.iter().map(|s| s.code.as_str()).collect();
     if codes.len() != symbols.len() || codes.len() > SYMBOLS_MAX {

@@ -44,7 +44,7 @@ pub struct PlayerState {
     pub(crate) open: Vec<Arc<OpenRound>>,
     pub(crate) wallet: Option<Arc<Wallet>>,
     collections: Option<Arc<Vec<CollectionEntry>>>,
-    /// The player's campaigns, in the order in which they were granted.
+    /// In the order in which they were granted.
     campaigns: Option<Arc<Vec<Arc<CampaignState>>>>,
     voided: Option<Arc<Voids>>,
     pub(crate) void_proposals: Option<Arc<Vec<VoidProposal>>>,

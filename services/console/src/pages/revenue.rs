@@ -139,7 +139,7 @@ fn shown(rows: &[Revenue], totals: &[Revenue]) -> Markup {
     }
 }
 
-/// Formats an amount. A sum that exceeds 64 bits is shown as a number of minor units.
+/// A sum that exceeds 64 bits is shown as a number of minor units.
 fn cash(amount: &str, currency: &str) -> String {
     match amount.parse() {
         Ok(amount_minor) => figures::cash(&Money { amount_minor, currency_code: currency.to_owned() }),

@@ -249,7 +249,7 @@ pub(super) fn state(of: &Round) -> Markup {
     }
 }
 
-/// Sums the bets and wins of the listed rounds, including voided and free rounds.
+/// Includes voided and free rounds.
 fn total(filter: &Filter<'_>, rounds: &[Round]) -> Vec<Markup> {
     let sum = |of: fn(&Round) -> &Option<Money>| {
         let minor: i64 =

@@ -71,7 +71,7 @@ impl StreamBytes {
             let had = in_flight.credentials.get(&self.credential).copied().unwrap_or_default();
             let (credential, all) = (had.saturating_add(more), in_flight.all.saturating_add(more));
             if credential > CREDENTIAL_MAX || all > ALL_MAX {
-                let message = "the proposals that wait for verdicts exceed their size limit: retry later";
+                let message = "the proposed but undecided commits together exceed the size limit: retry later";
                 let refusal = Refusal::new(Reason::ProposalBytes, message);
                 return Err(refusal.with("bytes_max", CREDENTIAL_MAX).retry_after(RETRY_AFTER));
             }

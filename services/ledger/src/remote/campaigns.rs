@@ -93,8 +93,10 @@ pub(super) fn check(
             (Event::LiabilityReserved(reserved), _) => {
                 let cap = operators.campaign_cap(&reserved.operator).unwrap_or(Nano::ZERO);
                 if reserved.cap != cap {
-                    let reason =
-                        format!("the reservation states a wrong cap: the cap of {} is {cap} EUR", reserved.operator);
+                    let reason = format!(
+                        "the reservation states a wrong cap: campaigns of {} may cost {cap} EUR",
+                        reserved.operator
+                    );
                     return Err(AppendError::not_allowed(Reason::CapDiffers, reason));
                 }
             }
@@ -104,7 +106,8 @@ pub(super) fn check(
                 let ids = reservation_ids(operator, player, &proposal.request_id);
                 let home = all.iter().find(|ledger| ledger.partition() == HOME);
                 let found = home.map_or(Ok(None), |home| reservation(home, &ids, (operator, player), campaign))?;
-                let reason = format!("no reservation covers campaign {} of {}", campaign.id, proposal.stream);
+                let reason =
+                    format!("no reservation covers the cost of campaign {} for {}", campaign.id, proposal.stream);
                 match (home, found) {
                     (Some(home), Some((position, reserved))) => {
                         if !costs.is_covered(home, (position, &reserved), campaign)? {

@@ -40,7 +40,7 @@ impl SupersededRules {
             None => Ok(()),
             Some(bet) => {
                 let reason = format!(
-                    "rules version {} of {} is superseded and accepts no new bets",
+                    "rules version {} of game {} is superseded and accepts no new bets",
                     bet.rules_version, bet.game
                 );
                 Err(AppendError::not_allowed(Reason::RulesVersionSuperseded, reason))

@@ -124,7 +124,7 @@ impl Forwarder {
                         }
                         self.release();
                     }
-                    Ok(None) => return Over::Lost("the writer closed the stream of verdicts".to_owned()),
+                    Ok(None) => return Over::Lost("the writer closed the stream of its answers".to_owned()),
                     Err(status) => return Over::Lost(status_text(&status)),
                 },
                 changed = head.changed(), if !self.decided.is_empty() => match changed {
@@ -133,7 +133,7 @@ impl Forwarder {
                 },
                 permit = sender.reserve(), if !self.unsent.is_empty() => match permit {
                     Ok(permit) => permit.send(self.next_message()),
-                    Err(_) => return Over::Lost("the stream of proposals was closed".to_owned()),
+                    Err(_) => return Over::Lost("the stream to the writer was closed".to_owned()),
                 },
                 count = self.inbox.recv_many(&mut messages, TOGETHER_MAX), if self.unsent.len() < TOGETHER_MAX => {
                     if !self.take(&mut messages, count) {

@@ -47,7 +47,7 @@ pub fn join(
 ) -> BoxFuture<'_, Result<Handle, OpenError>> {
     Box::pin(async move {
         if origin.targets.is_empty() {
-            return Err(OpenError::Origin("no ledger process is configured as the log's source".to_owned()));
+            return Err(OpenError::Origin("[ledger] targets names no writer of the log".to_owned()));
         }
         let failed = |source: std::io::Error| OpenError::Thread("replica", source);
         let runtime =

@@ -211,7 +211,7 @@ fn find_mask(block: &[u8], offset: u64) -> u32 {
     let inner = parts.get(1..parts.len() - 1).unwrap_or_default();
     (0..=u32::MAX)
         .find(|mask| inner.iter().all(|part| dense(&block[part.clone()], mask.to_le_bytes())))
-        .expect("a mask fits all sectors: each sector rules out at most one mask, and masks outnumber sectors")
+        .expect("at most one mask leaves a sector with fewer than two nonzero bytes, and masks outnumber sectors")
 }
 
 fn apply_mask(body: &mut [u8], mask: u32) {

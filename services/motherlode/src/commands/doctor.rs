@@ -24,8 +24,8 @@ pub struct Args {
     config: Option<PathBuf>,
 }
 
-const REPAIR: &str = "stop the service, leave this folder unchanged, and restore the log from a copy or an archive; `copy --rest` adds \
-sound records that the copy lacks";
+const REPAIR: &str = "stop the service, leave this folder unchanged, and restore the log from a copy or an archive; if a copy lacks \
+intact records of this folder, `copy --rest` adds them";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Finding {
@@ -77,12 +77,12 @@ impl fmt::Display for Finding {
             }
             Self::NoDrawKeys(path) => write!(
                 f,
-                "draw keys: {} is missing\n    next: copy it back from a backup; `serve --draw-keys-lost` accepts the loss",
+                "draw keys: {} is missing\n    next: copy it back from a backup, or accept the loss with `serve --draw-keys-lost`",
                 path.display()
             ),
             Self::NoSigningKey(path) => write!(
                 f,
-                "signing key: {} is missing\n    next: copy it back from a backup; with `serve --new-log-key`, verifiers treat the log as a new one",
+                "signing key: {} is missing\n    next: copy it back from a backup, or use `serve --new-log-key`: verifiers then treat the log as a new one",
                 path.display()
             ),
             Self::Restoring(path) => write!(

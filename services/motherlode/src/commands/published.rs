@@ -22,7 +22,7 @@ pub(super) struct Published {
 }
 
 impl Published {
-    /// Opens the feed. Also returns the position after which it resumes in each partition.
+    /// Also returns the position after which the feed resumes in each partition.
     pub(super) async fn feed(
         config: &Store,
         to: &str,

@@ -82,7 +82,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 }
 
 pub(super) fn no_round(number: u64, stream: &StreamId) -> Failure {
-    Failure::unusable(format!("the log has no round {number} of {stream}"))
+    Failure::unusable(format!("{stream} has no round {number} in this log"))
         .with_step("Rounds are named operator/player/number; `motherlode export rounds PLACE` lists them")
 }
 

@@ -170,7 +170,7 @@ async fn earlier(
         let name = begin(args, archive, (target.number, partition), (&restored, &cut), &mut *store).await?;
         let _ = writeln!(
             text,
-            "  partition {partition} continues after position {} as a new log with this origin or key: {name}",
+            "  partition {partition} continues after position {} as a new log, known to verifiers as {name}",
             cut.kept.end
         );
     }

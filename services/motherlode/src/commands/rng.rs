@@ -26,8 +26,8 @@ const BUFFER_BYTES: usize = 1 << 16;
 #[derive(Debug, Clone, clap::Args)]
 #[command(
     group = clap::ArgGroup::new("what").required(true).args(["bytes", "scaled"]),
-    after_help = "Numbers are derived as in the service: each sealed draw determines a 32-byte seed, whose ChaCha20 stream yields \
-    64 words or numbers."
+    after_help = "Numbers are derived as in the service: each sealed draw determines a 32-byte ChaCha20 seed, which yields \
+    64 words of 32 bits, or 64 scaled numbers."
 )]
 pub struct Args {
     /// Write N raw bytes of the generator's output, as little-endian words; 0 for no limit.
@@ -78,7 +78,9 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 
 fn check_dieharder(args: &Args) -> Result<(), Failure> {
     if !args.scaled.is_some_and(|bound| bound.is_power_of_two() && bound.get() > 1) {
-        return Err(Failure::unusable("dieharder reads 32-bit words: --scaled must be a power of two, at least 2"));
+        return Err(Failure::unusable(
+            "the bits of the numbers fill 32-bit words: --scaled must be a power of two, at least 2",
+        ));
     }
     if args.count == 0 {
         return Err(Failure::unusable("dieharder's header states the number of words: --count is required"));
@@ -265,7 +267,7 @@ mod tests {
         assert_eq!(exports.len(), 3);
     }
 
-    /// Writer that accepts a number of bytes and then fails like a closed pipe.
+    /// Fails like a closed pipe after this number of bytes.
     struct Closing(usize);
 
     impl Write for Closing {

@@ -140,7 +140,7 @@ fn hours(seconds: u64) -> String {
 }
 
 fn paid(steps: &[Played]) -> String {
-    let Some(last) = steps.last() else { return "The round needed no further step.\n".to_owned() };
+    let Some(last) = steps.last() else { return "No step was needed to close the round.\n".to_owned() };
     let of = |money: &Option<Money>| money.as_ref().map(cash).unwrap_or_default();
     format!(
         "Closed {} at log position {}: win {}, balance {}\n",

@@ -116,14 +116,14 @@ fn checks(proven: &Proven, key: &VerifierKey, policy: Option<&Policy>) -> String
         [] => say("inclusion", in_log, "assumes that SHA-256 has no collisions"),
         _ => {
             let found = format!(
-                "{in_log}; the round's other records, at positions {}, are proven by their hashes in later records",
+                "{in_log}; the round's other records, at positions {}, are proven by their hashes in the proof's later records",
                 places(named.clone())
             );
             say(
                 "inclusion",
                 found,
-                "assumes that SHA-256 has no collisions; only an audit shows that the log has these \
-                 records at these positions",
+                "assumes that SHA-256 has no collisions; only an audit shows that the log has the \
+                 other records at their positions",
             );
         }
     }
@@ -132,7 +132,7 @@ fn checks(proven: &Proven, key: &VerifierKey, policy: Option<&Policy>) -> String
         0 if replayed.resolved < steps => {
             format!(
                 "{} of {steps} steps, recomputed from their seeds and choices, reproduce the bytes of their records; \
-                 the draws of the other steps are lost",
+                 the other steps cannot be recomputed, because their draw keys are lost",
                 replayed.resolved
             )
         }
@@ -142,8 +142,8 @@ fn checks(proven: &Proven, key: &VerifierKey, policy: Option<&Policy>) -> String
     let model = hex(&replayed.view.started.model_hash);
     say("steps", found, &format!("assumes that this program plays the game correctly, with model {model}"));
     let (is_shown, each) = seals(proven);
-    let rests = "assumes that SHA-256 has no collisions, and that you received the seal before the request: compare it \
-         with the earlier answer";
+    let rests = "assumes that SHA-256 has no collisions, and that you received each seal in an answer \
+         before the step's request: compare them";
     let mut lines = each.iter();
     if let Some(first) = lines.next() {
         text.push_str(&format!("  seals      {first}\n"));
@@ -169,7 +169,7 @@ fn seals(proven: &Proven) -> (bool, Vec<String>) {
         let told = match draw {
             ShownDraw::Unsealed | ShownDraw::NotShown(_) => return None,
             ShownDraw::Lost(number) => {
-                format!("draw {number} is not revealed: the round is void, and a draw key is lost")
+                format!("draw {number} cannot be revealed, because its key was lost; the round is void")
             }
             ShownDraw::Sealed(sealed, position) => {
                 let again = match sealed.reason {

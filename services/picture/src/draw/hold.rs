@@ -29,7 +29,7 @@ pub(super) fn boards(game: &GameInfo, windows: &[&SpinResult], pen: Pen) -> Vec<
     lines.push(format!("  {}; {} held at the end.", counted(respins as u64, "respin"), symbols(held(last))));
     if let Some(acting) = acted.and_then(|at| windows.get(at)) {
         lines.extend(acting.marks.iter().filter_map(|mark| function(mark, pen)));
-        lines.push("  Then each Mystery and Multiplying Bonus turns into a value, which also pays.".to_owned());
+        lines.push("  Then each Mystery and Multiplying Bonus gets a random value, added to the win.".to_owned());
     }
     if last.multiplier > 1 {
         let text = format!(

@@ -65,7 +65,7 @@ fn mean_coin(of: Drawing<'_>, first: &SpinResult) -> Option<String> {
     let mean = of.outcome.mean_coin_value.as_ref().filter(|_| first.kind() == SpinKind::Collection)?;
     let (MeanCoinValue { sum, count, value }, currency) = (mean, of.currency);
     let crystals = counted((*count).into(), "crystal");
-    Some(format!("  Played at the mean coin value {value} {currency}, which is {sum} {currency} divided by {crystals}"))
+    Some(format!("  Played at the mean coin value {value} {currency}: total {sum} {currency} divided by {crystals}"))
 }
 
 fn title(Drawing { game, pen, .. }: Drawing<'_>, first: &SpinResult) -> String {

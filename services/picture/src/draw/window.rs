@@ -61,7 +61,7 @@ pub(super) fn title(spin: &SpinResult, before: Option<&SpinResult>, pen: Pen) ->
     let potions = before.is_some_and(|before| before.marks.iter().any(|mark| mark.kind() == MarkKind::Potion));
     let times = if spin.multiplier > 1 { format!(", wins multiplied by {}", spin.multiplier) } else { String::new() };
     let title = match kind(spin) {
-        Some(kind) if potions => format!("Three Potions start the {kind}{times}"),
+        Some(kind) if potions => format!("Three Potions: {kind}{times}"),
         Some(kind) => format!("{kind}{times}"),
         None if spin.ways > 0 => {
             let ways = pen.bold(Hue::Cyan, &format!("{} ways", grouped(&spin.ways.to_string())));

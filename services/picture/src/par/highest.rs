@@ -56,12 +56,12 @@ pub fn highest(game: &dyn Game, stake: &Stake, par: &Par) -> Option<Highest> {
 impl Highest {
     #[must_use]
     pub fn rows(&self) -> Vec<(&'static str, String)> {
-        let mut rows = vec![("highest stated win of a round", format!("{} bets", grouped(&self.bets)))];
+        let mut rows = vec![("highest win of a round (see below)", format!("{} bets", grouped(&self.bets)))];
         rows.extend((!self.at.is_empty()).then(|| ("reached", self.at.clone())));
         rows.push(("upper bound of the chance of the highest win", self.chance.clone()));
         if !self.gambled_bets.is_empty() {
             rows.push((
-                "highest win with the gamble (limit in EUR), at stakes in EUR",
+                "highest win with the gamble within its limit, at stakes in EUR",
                 format!("{} bets", grouped(&self.gambled_bets)),
             ));
             rows.push(("upper bound of the chance of the highest win with the gamble", self.gambled_chance.clone()));

@@ -137,11 +137,8 @@ fn code(key: &str) -> Markup {
 
 fn tiles(game: &dyn Game, par: &Par) -> Markup {
     let tile = |figure: String, says: &str| html! { div.tile { b { (figure) } span { (says) } } };
-    let hits = format!("share of paid spins that win (frequency: {})", once_in(&par.hit_frequency, 2));
-    let highest = format!(
-        "highest win of the reels in one paid spin (frequency: {} spins)",
-        once_in(&par.max_win_probability, 0)
-    );
+    let hits = format!("share of paid spins that win ({})", once_in(&par.hit_frequency, 2));
+    let highest = format!("highest win of the reels in one paid spin ({} spins)", once_in(&par.max_win_probability, 0));
     let return_says = match game.info().jackpot {
         true => "return to player, without the jackpot's increments",
         false => "return to player",
@@ -200,7 +197,7 @@ fn returned(game: &dyn Game, par: &Par, assumes: &str) -> Markup {
         }
         @if conditional.len() > 0 {
             h3 { "Conditional returns" }
-            (table(&["condition", "key", "return (share of bets or price)"], conditional))
+            (table(&["condition", "key", "return (share of the bets unless stated)"], conditional))
         }
     };
     section("Return to player", &inner)

@@ -36,7 +36,7 @@ impl Played {
         let (mean, sigmas) = self.mean(par);
         let before = match self.carries {
             true => {
-                "  Each simulated player first plays rounds that are not counted, because the exact return is a long-term average and not the return of a new player."
+                "  Each simulated player first plays uncounted rounds, because the exact return is a long-term average and not the return of a new player."
             }
             false => "",
         };

@@ -213,7 +213,7 @@ impl Copying {
         }
     }
 
-    /// Reads the next records. If the source returns records and an error, the next call returns the error.
+    /// If the source returns records and an error, the next call returns the error.
     fn read(&mut self) -> Result<(), RecordsError> {
         if let Some(fault) = self.fault.take() {
             return Err(fault);

@@ -109,7 +109,6 @@ impl Game for WitchFeature {
         highest::win(&self.model, self.means(), stake)
     }
 
-    /// Returns the highest mean return over all states.
     fn most_expected(&self, _: &Exact) -> MostExpected {
         MostExpected::of_return(Chain::new(&self.model, self.means()).most_expected())
     }

@@ -60,7 +60,7 @@ fn fold(local: &LocalLog, partition: u32, copied: &Path) -> Result<FromBase, Fai
     let end = snapshot()?;
     match end.position == head.position {
         true => Ok(FromBase { partition, base, end }),
-        false => Err(Failure::found(format!("partition {partition}: cannot write a snapshot of the log's end"))),
+        false => Err(Failure::found(format!("partition {partition}: cannot write a snapshot of its last state"))),
     }
 }
 

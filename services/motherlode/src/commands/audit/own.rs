@@ -67,7 +67,7 @@ fn text(report: &CopyReport) -> String {
     for unchecked in NOT_CHECKED {
         text += &format!("  {unchecked}\n");
     }
-    text + "\nAll checks that are possible with a copy passed.\n"
+    text + "\nPassed: all checks that a copy allows.\n"
 }
 
 fn value(report: &CopyReport) -> Value {

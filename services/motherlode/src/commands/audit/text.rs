@@ -69,7 +69,7 @@ fn log(report: &Report) -> Vec<String> {
         let logged = if base.is_logged {
             "equal to the digest logged by `base take`"
         } else {
-            "not compared, because `base take` logged none"
+            "not compared, because `base take` logged no digest"
         };
         lines.push(format!(
             "  digest of the state at position {}, format {}: {logged}",
@@ -141,7 +141,7 @@ fn draws(seals: &Seals, held: u64) -> Vec<String> {
     lines.push(row("players whose first seal is in the log", &count(opened + unsealed)));
     lines.push(row("draws revoked because their key was lost", &count(key_lost)));
     if refused_starts > 0 {
-        lines.push(row("refused starts of the service", &count(refused_starts)));
+        lines.push(row("times that the service refused to start", &count(refused_starts)));
     }
     if unsure_starts > 0 {
         lines.push(row("starts of the service that revoked unused seals", &count(unsure_starts)));
@@ -200,7 +200,7 @@ fn statement(report: &Report, pool: &PoolState, partitions: usize) -> Vec<String
 }
 
 fn award(award: &Award) -> String {
-    let share = if award.collision { ", as a second hit before the jackpot display was refreshed" } else { "" };
+    let share = if award.collision { " (rule for a second hit before the jackpot display is refreshed)" } else { "" };
     let who = format!("{} round {}", award.stream, award.round);
     format!(
         "  award for the jackpot hit at position {}: {} to {who}{share}",

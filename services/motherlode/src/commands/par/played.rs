@@ -5,7 +5,7 @@ use motherlode_slots::{Game, Seed, Stake};
 use motherlode_state::CoinValue;
 use std::{num::NonZeroUsize, sync::atomic::AtomicBool, thread};
 
-/// Seed of the simulated rounds; constant, so that pages are reproducible.
+/// Constant, so that pages are reproducible.
 const SEED: Seed = *b"the rounds of the PAR sheet page";
 
 pub(super) fn played(game: &'static dyn Game, stake: &Stake, rounds: u64) -> Result<Played, Failure> {

@@ -38,7 +38,7 @@ fn head(game: &dyn Game, stake: &Stake, par: &Par) -> Vec<String> {
     let mut lines = vec![
         format!("{}: PAR sheet", game.info().title),
         format!(
-            "rules version {} of {}, model hash {}",
+            "rules version {} ({}), data file SHA-256 {}",
             par.rules_version,
             game.rules_date(),
             hex(&par.model_hash[..8])
@@ -110,8 +110,8 @@ fn in_cash(game: &dyn Game, par: &Par) -> Vec<String> {
     lines.extend(cash::lines(&reports).iter().map(|(coins, rtp)| row(coins, &shifted(rtp))));
     if let Some(mixed) = reports.iter().find(|of| of.mixed_at_most.bytes().any(|digit| matches!(digit, b'1'..=b'9'))) {
         let label = format!(
-            "maximum change in the return if Collection Free Spins pay a mean of several coin values (at a mean of \
-             {} {}; smaller at higher coin values)",
+            "maximum change in the return by rounding if Collection Free Spins use a mean coin value (at {} {}; \
+             smaller at higher values)",
             mixed.currency, mixed.coin_value
         );
         lines.push(row(&label, &shifted(&mixed.mixed_at_most)));

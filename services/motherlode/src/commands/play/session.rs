@@ -339,7 +339,7 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
         let coin = CoinValue(self.args.stake.in_currency(self.game, self.args.currency()).coin_value_micros);
         let coins = coin_view(Minor(balance.amount_minor), self.args.currency(), coin);
         let coins = format!("{} coins of {coin}", grouped(&coins.to_string()));
-        let left = format!("  win {win}, balance {} = {coins}", cash(&balance));
+        let left = format!("  win {win}, balance {} ({coins})", cash(&balance));
         let place = format!("log position {}", grouped(&played.position.to_string()));
         let gap = self.console.columns().min(80).saturating_sub(left.chars().count());
         match gap > place.len() + 1 || self.console.columns() >= 80 {

@@ -7,7 +7,7 @@ use motherlode_server::{index_folder, log_folder};
 use motherlode_state::HOME;
 use std::path::Path;
 
-const RESTORE: &str = "Check whether the service starts. If it starts, stop it and repeat the command. If not, restore \
+const RESTORE: &str = "If the service starts, stop it and repeat the command. If not, restore \
                        the log from its archive with `motherlode restore`";
 
 pub(super) fn run(args: &Args, data: &Path, count: u32, archive: &Archive) -> Result<(), Failure> {

@@ -67,7 +67,7 @@ impl Limits {
             let decides = if *first <= floor { "  (this limit decides)" } else { "" };
             match *first {
                 Position::MAX => writeln!(text, "  {name}: no limit"),
-                first => writeln!(text, "  {name}: keep records from position {first}{decides}"),
+                first => writeln!(text, "  {name}: records from position {first} must stay{decides}"),
             }
             .unwrap_or_default();
         }
@@ -104,7 +104,7 @@ impl<'a> Limiter<'a> {
             self.uncopied = uncopied.unwrap_or(Position::MAX).min(self.uncopied);
         }
         let limits = recovered.prune_limits(self.kept_from_ms).map_err(Failure::found)?.ok_or_else(|| {
-            Failure::found(format!("partition {partition} has no confirmed base"))
+            Failure::found(format!("partition {partition} has no confirmed base, which a prune requires"))
                 .with_step("Take a base with `base take`, and confirm it with `base confirm`: see docs/how-to/backup-and-restore.md")
         })?;
         let signed = Files::unverified_checkpoint(&proofs_folder(self.data, partition)).map_err(Failure::found)?;
@@ -116,7 +116,7 @@ impl<'a> Limiter<'a> {
 
     pub(super) fn finish(mut self) -> Vec<Limits> {
         if let Some(home) = self.found.first_mut() {
-            home.add("exchange rates and switches that other partitions have not copied", self.uncopied);
+            home.add("exchange rates and switched-off games not yet copied to other partitions", self.uncopied);
         }
         self.found
     }

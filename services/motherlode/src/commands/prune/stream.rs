@@ -53,7 +53,7 @@ impl From<PruneError> for Failure {
     fn from(error: PruneError) -> Self {
         let step = match error {
             PruneError::Stream(_) | PruneError::Lost => {
-                "Repeat the command. If it left a maximum message age set on the stream, the next start of a ledger process removes this setting"
+                "Repeat the command. The failed run may have left a maximum message age on the stream, which the next start of a ledger process removes"
             }
             _ => "",
         };

@@ -162,7 +162,7 @@ impl<'a> Cutter<'a> {
         if kept.end < reported {
             let end = kept.end;
             let what = format!(
-                "partition {partition} cannot be restored to position {end}: partition 0 refers to position {reported} of this partition"
+                "partition {partition} cannot be restored to position {end}: partition 0 refers to the later position {reported} of this partition"
             );
             return Err(Failure::unusable(what).with_step(step));
         }

@@ -211,8 +211,8 @@ impl Undone {
         for ((operator, kind, currency), Sum { count, minor, unconfirmed, repeated }) in &self.sums {
             let _ = writeln!(
                 text,
-                "  the restored log lacks {count} {} for the wallet of {operator}, {minor} minor units of {} in total; \
-                 {unconfirmed} have no answer from the wallet, and {repeated} will be sent again",
+                "  the restored log lacks {count} {} for the wallet of {operator}, {minor} minor units of {} in total; of \
+                 these, {unconfirmed} have no answer from the wallet, and {repeated} will be sent again",
                 kind.name(),
                 currency.code()
             );
@@ -327,9 +327,9 @@ mod tests {
         }
         undone.end_partition(1, 4);
         let text = undone.finish().unwrap();
-        assert!(text.contains("lacks 3 debits for the wallet of acme, 90 minor units of EUR in total; 1 have no answer from the wallet, and 1 will"), "{text}");
+        assert!(text.contains("lacks 3 debits for the wallet of acme, 90 minor units of EUR in total; of these, 1 have no answer from the wallet, and 1 will"), "{text}");
         assert!(
-            text.contains("lacks 3 credits for the wallet of acme, 125 minor units of EUR in total; 1 have no answer from the wallet, and 1 will"),
+            text.contains("lacks 3 credits for the wallet of acme, 125 minor units of EUR in total; of these, 1 have no answer from the wallet, and 1 will"),
             "{text}"
         );
         let lines = std::fs::read_to_string(&path).unwrap();

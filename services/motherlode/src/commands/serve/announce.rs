@@ -37,7 +37,7 @@ pub(super) fn say_serving(server: &Server, config: &Config, file: Option<&Path>,
         let _ = writeln!(out, "TEST BUILD: a script selects the outcomes. Do not use it for play.");
     }
     if let Some(tiles) = server.tiles_address() {
-        let _ = writeln!(out, "checkpoints and tiles as files: http://{tiles}/log/0/checkpoint");
+        let _ = writeln!(out, "signed checkpoints and Merkle tree tiles: http://{tiles}/log/0/checkpoint");
     }
     if let Some(console) = server.console_address() {
         let scheme = if config.tls.is_some() { "https" } else { "http" };

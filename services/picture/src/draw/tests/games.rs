@@ -76,7 +76,7 @@ fn dm_11_dm_12_collection_free_spins_name_their_super_high_symbol_and_the_shelf_
     spin.collection_symbol = symbol(game, "Ruby Dwarf");
     let mean = Some(MeanCoinValue { sum: "0.4".to_owned(), count: 3, value: "0.133333".to_owned() });
     let drawn = drawn_of(game, vec![spin; 5], Outcome { mean_coin_value: mean, ..Outcome::default() });
-    let stated = "\n  Played at the mean coin value 0.133333 EUR, which is 0.4 EUR divided by 3 crystals\n";
+    let stated = "\n  Played at the mean coin value 0.133333 EUR: total 0.4 EUR divided by 3 crystals\n";
     assert!(drawn.contains(stated), "{drawn}");
     let title = "\n  Collection free spins, 7 rows, 16,807 ways, with the Ruby Dwarf\n";
     assert!(drawn.starts_with(title), "{drawn}");
@@ -142,7 +142,7 @@ fn me_05_me_08_me_12_hold_and_win_shows_what_is_held_what_acts_and_the_full_scre
   4 respins; 4 Bonus symbols held at the end.
   A Mystery Bonus reveals GRAND: 1,000 total bets.
   A Multiplying Bonus multiplies every other Bonus by 2.
-  Then each Mystery and Multiplying Bonus turns into a value, which also pays.
+  Then each Mystery and Multiplying Bonus gets a random value, added to the win.
   All 15 positions hold a Bonus symbol: the win is multiplied by 2!
   Hold and Win gives 4,092 times the total bet: 40,920 coins
   The round wins 40,920 coins, 409.20 EUR.
@@ -165,7 +165,7 @@ fn me_16_half_secured_is_told_at_once_and_with_the_next_card() {
     let game = info("mystery-elves");
     let mut rest = Outcome { awaiting: Awaiting::Double.into(), round_win_coins: 418, ..Outcome::default() };
     rest.round_win_minor = 4_180;
-    let halved = "  Half of the amount at risk is secured.\n  \
+    let halved = "  Half of the win is secured, half is at risk.\n  \
                   The round has won 418 coins, 41.80 EUR\n  and waits for the choice to guess, to secure half or to collect.\n";
     assert_eq!(outcome(game, &rest, Currency::EUR, false), halved);
     rest.card = Some(CardTurn {
@@ -222,7 +222,7 @@ fn wf_05_wf_10_potions_are_seen_landing_and_a_mega_wild_covers_its_square() {
   │     Owl      │     Ten      │     King     │     Jack     │     Ace      │
   └──────────────┴──────────────┴──────────────┴──────────────┴──────────────┘
   collected: Red Potion at reel 2, row 2; the symbols above it moved down
-  Three Potions start the Mega Wild Respin
+  Three Potions: Mega Wild Respin
   ┌──────────────┬──────────────┬──────────────┬──────────────┬──────────────┐
   │     Cat      │    ▣ Wild    │    ▣ Wild    │     Ace      │     Ten      │
   │     Jack     │    ▣ Wild    │    ▣ Wild    │     Wild     │     Ten      │
