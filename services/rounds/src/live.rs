@@ -17,7 +17,7 @@ use prost::Message;
 pub enum Unresolvable {
     #[error("this program has no game {game} with rules version {rules_version}")]
     UnknownGame { game: String, rules_version: String },
-    #[error("the round was played with model {logged} of {game}, but this program has model {known}")]
+    #[error("the mathematical model of {game} has SHA-256 {logged} in the round, but {known} in this program")]
     UnknownModel { game: String, logged: String, known: String },
     #[error("the game refuses the stake: {0}")]
     Stake(#[from] slots::StakeRefused),

@@ -60,9 +60,11 @@ pub enum ReloadError {
     WalletInUse { operator: String },
     #[error("the process is starting: retry later")]
     Starting,
-    #[error("failed to log the reload: {0}")]
+    #[error("failed to append the reload event: {0}")]
     Log(#[from] AppendError),
-    #[error("the reload stopped with an internal error; the new configuration may or may not be in force: see the log")]
+    #[error(
+        "the reload stopped with an internal error; the new configuration may be in force in part: restart the process"
+    )]
     Ended,
 }
 

@@ -269,7 +269,8 @@ impl SpinApi {
         if let Some(debit) = debit.filter(|debit| debit.request_id == bet.request_id && !debit.rolling_back)
             && let Err(error) = ledger.append(roll_back(stream, &debit, refusal.reason().name())).await
         {
-            tracing::warn!(%stream, %error, "failed to log the rollback of a refused bet: the outbox rolls the debit back later");
+            tracing::warn!(%stream, %error, "failed to append a refused bet's rollback to the event log: \
+                 the outbox rolls the debit back later");
         }
         refusal
     }

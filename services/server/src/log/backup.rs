@@ -41,7 +41,8 @@ pub enum BackupError {
         sent: Box<str>,
     },
     #[error(
-        "the service sent the record at position {position} of partition {partition} after the record at position {last}"
+        "the service sent record {position} of partition {partition} after record {last}: \
+         records are missing or out of order"
     )]
     Order { position: Position, partition: u32, last: Position },
     #[error("the service's log is not the log that this copy was made from: {0}")]
