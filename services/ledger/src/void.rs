@@ -179,7 +179,7 @@ fn decide(
     let undone = collection::undo(player, started, collected).map_err(unresolvable)?;
     let other = player.open_round_of(&started.game, started.currency).filter(|other| other.started.round != id.number);
     if let (Some(_), Some(other)) = (&undone, other) {
-        let message = "an open round uses the player's collection, which the void changes: finish that round first";
+        let message = "an open round uses the player's saved progress, which the void changes: finish that round first";
         let other = round_name(&id.stream, other.started.round);
         return Err(Refusal::new(Reason::RoundInProgress, message).with("round_id", other));
     }

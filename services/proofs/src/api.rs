@@ -21,7 +21,6 @@ use tonic::{Request, Response};
 
 const WAIT_MAX: Duration = Duration::from_secs(5);
 const WITNESSES_WAIT_MAX: Duration = Duration::from_millis(1500);
-/// Maximum number of concurrent requests for public rounds; further requests are refused.
 const PUBLIC_MAX: usize = 4;
 
 #[derive(Clone)]

@@ -91,7 +91,6 @@ impl Filter {
     }
 }
 
-/// Returns whether an operator may see an event: one of its own, or one that belongs to no operator.
 pub(crate) fn is_for(own: Option<&str>, event: &SignificantEvent) -> bool {
     event.operator_id.is_empty() || own.is_none_or(|own| own == event.operator_id)
 }

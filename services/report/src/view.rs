@@ -70,8 +70,7 @@ impl ReportView {
     pub(crate) fn reset_damaged(&self) {
         if self.figures.read().significant.events.are_damaged() {
             tracing::warn!(
-                "the tables of significant events are damaged: recomputing the figures of the reports \
-                 from the log"
+                "the tables of significant events are damaged: recomputing the reports' totals from the log"
             );
             let mut figures = self.figures.write();
             *figures = Figures::new(&self.config);

@@ -31,8 +31,6 @@ pub enum Unresolvable {
     Malformed(#[from] Malformed),
 }
 
-/// Returns the round's game. Fails if this program lacks the game, or if its model of the game differs from the
-/// round's.
 pub fn game_of(started: &RoundStarted) -> Result<&'static dyn Game, Unresolvable> {
     let game = slots::game(&started.game, &started.rules_version).ok_or_else(|| Unresolvable::UnknownGame {
         game: started.game.to_string(),

@@ -112,7 +112,7 @@ impl Reloader {
         let _ = self.source.set(Arc::new(source));
     }
 
-    /// Reads, logs and applies the configuration. The reload continues if the caller stops waiting.
+    /// The reload continues if the caller stops waiting.
     pub async fn reload(&self, actor: &str) -> Result<Reload, ReloadError> {
         let (reloader, actor) = (self.clone(), actor.to_owned());
         let reload = tokio::spawn(async move { reloader.run(actor).await }).await;
@@ -202,7 +202,6 @@ impl Reloader {
     }
 }
 
-/// Reloads on SIGHUP.
 pub struct Reloads {
     source: Source,
     state: Mutex<State>,

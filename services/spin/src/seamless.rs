@@ -43,7 +43,7 @@ const PAUSE_MS_MIN: u64 = 5;
 /// Interval between checks of whether the log still awaits the debit.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// Returns the pause before the next call: exponential backoff with full jitter.
+/// Exponential backoff with full jitter.
 fn pause(calls: u32, random: u16) -> Duration {
     let (first, longest) = PAUSE_MS;
     let bound = first.saturating_mul(1 << calls.min(16)).min(longest);

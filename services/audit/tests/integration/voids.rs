@@ -92,7 +92,7 @@ fn pl_04_dm_22_sound_voids_of_settled_rounds_are_found_sound() {
 fn pl_04_a_void_that_leaves_a_collection_or_takes_too_much_is_found() {
     let (tale, first, second) = mine();
     let kept = found(&tale, first, |logged| _ = logged.commit.events.pop());
-    assert_eq!(kept.what, "the outcome changes a collection, but the log does not");
+    assert_eq!(kept.what, "the outcome changes saved progress, but the log does not");
     assert_eq!(kept.expected, r#"dwarf-mine "EUR": red 3, red_micros 0"#);
     for other in [changed(&[("red", 3)]), changed(&[("red", 2), ("red_micros", 0)]), changed(&[("blue", 0)])] {
         let otherwise = found(&tale, first, |logged| logged.commit.events[1] = other.clone());
@@ -143,7 +143,7 @@ fn pl_04_a_void_that_changes_what_an_open_round_plays_with_is_found() {
     let found = divergence(&tale.log);
     assert_eq!(
         (found.position, found.what.as_str()),
-        (at as u64 + 1, "the void changed a collection in use by an open round",)
+        (at as u64 + 1, "the void changed saved progress in use by an open round",)
     );
 }
 

@@ -35,9 +35,9 @@ pub enum BackupError {
     Malformed(#[from] Malformed),
     #[error("the existing copy contains {}, but the service sends {}", whose(held), whose(sent))]
     Operator {
-        /// Operator whose records the copy contains; empty if it contains all operators' records.
+        /// Operator of the copy's records; empty for all operators.
         held: Box<str>,
-        /// Operator whose records the service sends; empty if it sends all operators' records.
+        /// Operator of the sent records; empty for all operators.
         sent: Box<str>,
     },
     #[error(
