@@ -269,7 +269,7 @@ impl<'a> Plays<'a> {
         let Some(sharing) = sharing else {
             let carried = carried(Sharing::Game);
             let figures = |of: &Carried| format!("{:?} of {:?}", of.0, game.carries().keys);
-            let what = "the round was opened with a collection that differs from the player's collection";
+            let what = "the player's saved progress differs from the progress stated in the round";
             return Err(Fault::new(what, figures(&carried), figures(&terms.carried)));
         };
         let of = self.returns_of(started, position);
@@ -352,10 +352,10 @@ impl<'a> Plays<'a> {
         if let Some(open) = player.open.values().find(|open| open.place.as_ref() == Some(&place))
             && left != now
         {
-            let what = "the void changed a collection in use by an open round";
+            let what = "the void changed saved progress in use by an open round";
             return Err(Fault::new(
                 what,
-                "a collection must not change while an open round uses it",
+                "saved progress must not change while an open round uses it",
                 format!("round {} is open", open.number),
             ));
         }
@@ -373,7 +373,7 @@ impl Required {
             }
             None if collection::picks_companion(changed) => Ok(()),
             due => {
-                let what = "the logged change of a collection differs from the change in the outcome";
+                let what = "the logged change of saved progress differs from the outcome's";
                 Err(Fault::new(what, due.as_ref().map_or("no change".into(), describe), describe(changed)))
             }
         }

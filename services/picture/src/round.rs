@@ -144,7 +144,7 @@ fn bet(round: &Round) -> Section {
             ),
         ),
         ("Witch", companion.map_or_else(String::new, |name| format!("the {name}"))),
-        ("Player's saved collection before the round", carried(info, &round.carried, &currency)),
+        ("Player's progress before the round", carried(info, &round.carried, &currency)),
         ("Bet", money(round.bet.as_ref())),
         ("Free round of campaign", round.campaign_id.clone()),
         ("Added to the jackpot", contribution),
@@ -171,7 +171,7 @@ fn of_step(
         _ => String::new(),
     };
     let drawn = match drawing.is_empty() {
-        true => "not drawn: this program lacks the game's model, which contains the names of the symbols",
+        true => "no picture: this program lacks the version of the game that has the symbols' names",
         false => "",
     };
     let choice = step.choice.clone().unwrap_or_default();
@@ -197,7 +197,7 @@ fn of_step(
         ("Time", time(step.time.as_ref())),
         ("Log position", step.position.to_string()),
         ("Seed", seed),
-        ("Seal of the draw", draw.as_ref().map_or_else(String::new, |draw| hex(&draw.seal))),
+        ("Seal (hash of dealt value)", draw.as_ref().map_or_else(String::new, |draw| hex(&draw.seal))),
         ("Client seed", draw.as_ref().map_or_else(String::new, |draw| readable(&draw.client_seed))),
         ("Dealt value", draw.as_ref().map_or_else(String::new, |draw| hex(&draw.dealt))),
         ("Jackpot", jackpots(round, step)),
@@ -205,7 +205,7 @@ fn of_step(
         ("Round's win so far", money(step.win.as_ref())),
         ("Balance before the step", money(step.balance_before.as_ref())),
         ("Balance after the step", money(step.balance_after.as_ref())),
-        ("Collection after the step", carried(info, &step.carried, code)),
+        ("Player's progress after the step", carried(info, &step.carried, code)),
     ];
     let picture = match (info, &step.outcome) {
         (Some(info), Some(outcome)) => {

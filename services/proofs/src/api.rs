@@ -21,7 +21,6 @@ use tonic::{Request, Response};
 
 const WAIT_MAX: Duration = Duration::from_secs(5);
 const WITNESSES_WAIT_MAX: Duration = Duration::from_millis(1500);
-/// Maximum number of concurrent requests for public rounds; further requests are refused.
 const PUBLIC_MAX: usize = 4;
 
 #[derive(Clone)]
@@ -148,9 +147,7 @@ impl ProofApi {
         self.links.as_ref().filter(|links| links.opens(round_id, &request.link_key)).ok_or_else(unknown)?;
         let caller = &Caller::ANYONE;
         let id = fields::round_id(caller, round_id).map_err(|_| unknown())?;
-        let busy = |_| {
-            Refusal::new(Reason::ReadsBusy, "the service is busy with other requests for public rounds: retry later")
-        };
+        let busy = |_| Refusal::new(Reason::ReadsBusy, "too many public pages of rounds are being read: retry later");
         let _permit = self.public.try_acquire().map_err(busy)?;
         let ledger = self.ledgers.for_stream(&id.stream)?.clone();
         let verifier_key = self.partition(ledger.partition())?.verifier.to_string();
@@ -217,7 +214,7 @@ fn prove(
 }
 
 fn unreadable(error: &io::Error) -> Refusal {
-    tracing::error!(%error, "failed to make the proof of a round: the next start rebuilds the tree");
+    tracing::error!(%error, "failed to read the Merkle tree's files for a proof: a restart rebuilds damaged files");
     Refusal::new(Reason::ProofsUnreadable, error.to_string())
 }
 

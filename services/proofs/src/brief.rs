@@ -22,7 +22,7 @@ pub enum NotWorkedOut {
     Malformed(#[from] Malformed),
     #[error(transparent)]
     Unresolvable(#[from] Unresolvable),
-    #[error("a shortened record does not have the canonical encoding")]
+    #[error("a record with omitted fields is not canonically encoded")]
     NotPlain,
 }
 

@@ -44,7 +44,7 @@ fn found(proofs: &Proofs, path: &str) -> Option<Response<Full<Bytes>>> {
             Some(answer)
         }
         Err(error) => {
-            tracing::error!(%error, path, "failed to read a tile of the Merkle tree: the next start rebuilds the tree");
+            tracing::error!(%error, path, "failed to read a tile of the Merkle tree: a restart rebuilds damaged files");
             Some(plain(StatusCode::SERVICE_UNAVAILABLE, "the file cannot be read: retry later"))
         }
     }

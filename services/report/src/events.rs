@@ -41,7 +41,7 @@ impl From<Unreadable> for Refusal {
     fn from(error: Unreadable) -> Self {
         tracing::error!(%error, "failed to read significant events from their tables");
         let message = format!(
-            "significant events cannot be read from their tables: {error}; the tables are rebuilt from the log"
+            "cannot read the tables of significant events: {error}. The service rebuilds them from the log: retry later"
         );
         Refusal::new(Reason::EventsUnreadable, message)
     }
@@ -91,7 +91,6 @@ impl Filter {
     }
 }
 
-/// Returns whether an operator may see an event: one of its own, or one that belongs to no operator.
 pub(crate) fn is_for(own: Option<&str>, event: &SignificantEvent) -> bool {
     event.operator_id.is_empty() || own.is_none_or(|own| own == event.operator_id)
 }

@@ -122,11 +122,11 @@ impl SelfCheck {
             let bets = match (&of.bet, of.weighting()) {
                 (Some(bet), _) => format!("at a bet of {} {} minor units", bet.amount_minor, bet.currency_code),
                 (None, Weighting::Round) => {
-                    format!("at all bets of {}, weighting rounds equally,", of.currency_code)
+                    format!("over all bets in {}, each round counted once,", of.currency_code)
                 }
-                (None, _) => format!("at all bets of {}", of.currency_code),
+                (None, _) => format!("over all bets in {}", of.currency_code),
             };
-            let finding = format!("{} {} {bets} has a return outside its band", of.game, of.rules_version);
+            let finding = format!("{} {} {bets} has an RTP outside its statistical band", of.game, of.rules_version);
             let (rounds, rtp, band) = (of.rounds, of.rtp, of.band);
             match log(self.follower.ledgers().home(), "return", &finding).await {
                 Ok(true) => {
@@ -229,7 +229,11 @@ impl SelfCheck {
         };
         let (compared, _) = self.follower.read(compare).await.ok()?;
         let wrong = compared?.into_iter().filter(|(_, agrees)| !agrees);
-        Some(wrong.map(|(pool, _)| format!("the meters of pool {pool} do not match its statements")).collect())
+        Some(
+            wrong
+                .map(|(pool, _)| format!("the reports' totals of pool {pool} differ from the ledger's totals"))
+                .collect(),
+        )
     }
 }
 

@@ -158,7 +158,7 @@ impl Returns {
 
 type LevelReturn<'a> = (&'a Level, Tally, Option<Theories>);
 
-#[allow(clippy::cast_precision_loss, reason = "statistical bands do not need exact integers")]
+#[allow(clippy::cast_precision_loss, reason = "statistical bands may be rounded")]
 fn total(levels: &[LevelReturn<'_>], weighting: Weighting) -> Option<wire::Return> {
     let (first, ..) = levels.first()?;
     let part =
@@ -223,7 +223,7 @@ impl Level {
         (&self.game, &self.rules_version, self.currency)
     }
 
-    #[allow(clippy::cast_precision_loss, reason = "statistical returns do not need exact integers")]
+    #[allow(clippy::cast_precision_loss, reason = "measured returns to player may be rounded")]
     fn report(&self, tally: &Tally, known: Option<Theories>) -> wire::Return {
         let shown = wire::Return {
             game: self.game.to_string(),

@@ -45,7 +45,7 @@ impl ReportView {
     /// checkpoints.
     pub(crate) fn open(ledger: &Handle, config: &Report) -> Arc<Self> {
         let read = read(ledger.follower_views(), config).unwrap_or_else(|error| {
-            tracing::warn!(%error, "cannot read the figures of the reports: recomputing them from the whole log");
+            tracing::warn!(%error, "cannot read the reports' totals: recomputing them from the whole log");
             None
         });
         let (position, figures) = read.unwrap_or_else(|| (0, Figures::new(config)));
@@ -70,8 +70,7 @@ impl ReportView {
     pub(crate) fn reset_damaged(&self) {
         if self.figures.read().significant.events.are_damaged() {
             tracing::warn!(
-                "the tables of significant events are damaged: recomputing the figures of the reports \
-                 from the log"
+                "the tables of significant events are damaged: recomputing the reports' totals from the log"
             );
             let mut figures = self.figures.write();
             *figures = Figures::new(&self.config);
@@ -112,22 +111,22 @@ impl FollowerView for ReportView {
 }
 
 fn encode(config: &Report, figures: &Figures) -> Result<Vec<u8>, ViewError> {
-    let wrong = |_| ViewError::Entry { keyspace: FIGURES.name, reason: "cannot encode the figures of reports" };
+    let wrong = |_| ViewError::Entry { keyspace: FIGURES.name, reason: "cannot encode the reports' totals" };
     postcard::to_extend(figures, postcard::to_allocvec(config).map_err(wrong)?).map_err(wrong)
 }
 
 fn read(views: &FollowerViews, config: &Report) -> Result<Option<(Position, Figures)>, ViewError> {
     let Some(run) = views.open(&FIGURES)?.pop() else { return Ok(None) };
     let wrong = |reason| ViewError::Entry { keyspace: FIGURES.name, reason };
-    let bytes = run.get(ALL)?.ok_or_else(|| wrong("the entry with the figures of reports is missing"))?;
+    let bytes = run.get(ALL)?.ok_or_else(|| wrong("the entry with the reports' totals is missing"))?;
     let decoded = postcard::take_from_bytes::<Report>(&bytes);
     let (thresholds, figures) = decoded.map_err(|_| wrong("cannot decode the thresholds of significant events"))?;
     if thresholds != *config {
         return Err(wrong("the stored thresholds of significant events differ from those in the configuration"));
     }
-    let figures: Figures = postcard::from_bytes(figures).map_err(|_| wrong("cannot decode the figures of reports"))?;
+    let figures: Figures = postcard::from_bytes(figures).map_err(|_| wrong("cannot decode the reports' totals"))?;
     let figures = figures.with(config, views.open(&EVENTS)?).ok_or_else(|| {
-        wrong("the number of significant events in the tables differs from the number in the figures")
+        wrong("the reports' totals state another number of significant events than the tables contain")
     })?;
     Ok(Some((run.to(), figures)))
 }

@@ -15,7 +15,7 @@ use motherlode_state::{
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Mismatch {
-    #[error("step {step} of round {round} uses no sealed draw")]
+    #[error("step {step} of round {round} must use a draw whose hash is already logged")]
     Unsealed { round: u64, step: u32 },
     #[error("the key of draw {number} is unavailable: restore the draw key file")]
     KeyLost { number: u64 },
@@ -46,7 +46,7 @@ pub struct Before<'a> {
 pub fn check(before: &Before<'_>, events: &[Event]) -> Result<(), Mismatch> {
     let Some(at) = events.iter().position(|event| matches!(event, Event::StepResolved(_))) else {
         return match events.iter().find(|event| is_of_step(event) || matches!(event, Event::RoundStarted(_))) {
-            Some(_) => Err(Mismatch::differs("the commit changes a round without resolving a step")),
+            Some(_) => Err(Mismatch::differs("the commit changes a round but contains no step result")),
             None => Ok(()),
         };
     };
@@ -200,7 +200,7 @@ impl Before<'_> {
         };
         if gamble_max != Some(live.terms.gamble_max_minor) {
             return Err(Mismatch::differs(
-                "the round's gamble limit does not match the limit at the bet's exchange rate",
+                "the round's gamble limit differs from the game's limit at the bet's exchange rate",
             ));
         }
         let scope = collection::scope(live.game, currency, bet);
@@ -209,9 +209,7 @@ impl Before<'_> {
             _ => collection::carried_by(live.game, self.player, &scope),
         };
         if carried != live.terms.carried {
-            return Err(Mismatch::differs(
-                "the round's terms state a collection that differs from the player's collection",
-            ));
+            return Err(Mismatch::differs("the round's terms do not state the player's saved progress in the game"));
         }
         Ok(live)
     }

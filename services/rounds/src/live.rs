@@ -17,7 +17,7 @@ use prost::Message;
 pub enum Unresolvable {
     #[error("this program has no game {game} with rules version {rules_version}")]
     UnknownGame { game: String, rules_version: String },
-    #[error("the round was played with model {logged} of {game}, but this program has model {known}")]
+    #[error("the mathematical model of {game} has SHA-256 {logged} in the round, but {known} in this program")]
     UnknownModel { game: String, logged: String, known: String },
     #[error("the game refuses the stake: {0}")]
     Stake(#[from] slots::StakeRefused),
@@ -31,8 +31,6 @@ pub enum Unresolvable {
     Malformed(#[from] Malformed),
 }
 
-/// Returns the round's game. Fails if this program lacks the game, or if its model of the game differs from the
-/// round's.
 pub fn game_of(started: &RoundStarted) -> Result<&'static dyn Game, Unresolvable> {
     let game = slots::game(&started.game, &started.rules_version).ok_or_else(|| Unresolvable::UnknownGame {
         game: started.game.to_string(),

@@ -37,7 +37,7 @@ pub enum ServeError {
     Threads(io::Error),
     #[error(transparent)]
     Proofs(#[from] ProofsError),
-    /// The start was refused, because the log or the draw keys may lack data (PL-40).
+    /// The start was refused, because log records or draw keys may be lost (PL-40).
     #[error(transparent)]
     Start(#[from] StartRefused),
     #[error("draws.page_folder: {0}")]
@@ -46,7 +46,7 @@ pub enum ServeError {
     DrawKeys(#[from] DrawKeysError),
     #[error("cannot open pool {pool}: {source}")]
     Pool { pool: Box<StreamId>, source: AppendError },
-    #[error("cannot copy to each partition the pools, exchange rates and switches that stop new rounds: {0}")]
+    #[error("cannot copy partition 0's pools, exchange rates and stop switches to another partition: {0}")]
     Behind(AppendError),
     #[error(transparent)]
     Config(#[from] ConfigError),

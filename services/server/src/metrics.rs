@@ -113,7 +113,7 @@ impl Metrics {
         });
         log(
             "motherlode.index.behind",
-            "Number of commits whose index entries are not yet on disk.",
+            "Number of log commits whose index entries are only in memory.",
             Handle::index_behind,
         );
         log("motherlode.requests.bytes", "Memory used by the idempotency table in bytes.", Handle::request_bytes);
@@ -123,7 +123,7 @@ impl Metrics {
             "Number of players reloaded into memory since startup.",
             Handle::player_reloads,
         );
-        log("motherlode.queue.depth", "Number of proposals that wait for the partition's writer.", |ledger| {
+        log("motherlode.queue.depth", "Number of proposed commits that wait for the partition's writer.", |ledger| {
             ledger.waiting() as u64
         });
         let what = "Age of the oldest unfinished append; 0 if no append is in flight.";
@@ -175,7 +175,7 @@ impl Metrics {
         gauge(
             meter,
             "motherlode.log.readers",
-            "Number of processes that follow the log: replicas, standbys, copies.",
+            "Number of processes that follow the log, by kind: replica, standby, copy.",
             move |seen| {
                 observed.ledgers(|ledgers| {
                     written(ledgers, &mut |ledger, partition| {
@@ -190,7 +190,7 @@ impl Metrics {
         );
         let observed = self.clone();
         let what =
-            "Number of log records not yet sent to the slowest follower of the kind in the label; 0 if there is none.";
+            "Number of log records not yet sent to the slowest process of the kind; 0 if no such process follows.";
         gauge(meter, "motherlode.log.readers_behind", what, move |seen| {
             observed.ledgers(|ledgers| {
                 written(ledgers, &mut |ledger, partition| {
@@ -204,13 +204,14 @@ impl Metrics {
             });
         });
         let observed = self.clone();
-        let what = "Highest position sent to a copy of the whole log since startup; 0 if nothing was sent.";
+        let what =
+            "Highest log position sent since startup to a process that copies the whole log; 0 if nothing was sent.";
         gauge(meter, "motherlode.log.copied", what, move |seen| {
             observed.ledgers(|ledgers| {
                 written(ledgers, &mut |ledger, partition| seen.observe(ledger.copied(), &[partition]));
             });
         });
-        let what = "Age of the oldest log record that was sent to no copy of the whole log; 0 if all were sent.";
+        let what = "Age of the oldest record not yet sent to a process that copies the whole log; 0 if all were sent.";
         self.ages(meter, "motherlode.log.copy_age", what, |ledger| match ledger.copied() {
             0 => None,
             copied => ledger.age_after(copied).ok(),
@@ -373,7 +374,7 @@ impl Metrics {
             ),
             (
                 "motherlode.pool.reserve.EUR",
-                "Money left over from jackpot hits, which pays the next starting amounts (seeds).",
+                "Money kept from earlier jackpot cycles to pay the next starting amounts (seeds).",
                 |pool| pool.reserve,
             ),
             (

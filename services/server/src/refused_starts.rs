@@ -31,7 +31,7 @@ fn read(data: &Path) -> io::Result<BTreeSet<String>> {
 }
 
 pub(crate) fn counter() -> Counter<u64> {
-    let what = "Number of starts refused because the log or the draw keys may lack data.";
+    let what = "Number of process starts refused because log records or draw keys may be lost.";
     global::meter("motherlode").u64_counter("motherlode.starts.refused").with_description(what).build()
 }
 
@@ -48,7 +48,7 @@ pub fn note_refused_start(data: &Path, error: &ServeError) {
         fs::write(file(data), notes.into_iter().map(|note| note + "\n").collect::<String>())
     });
     if let Err(error) = noted {
-        tracing::error!(file = %file(data).display(), %error, "failed to note the refused start: the log will not record it");
+        tracing::error!(file = %file(data).display(), %error, "failed to save the refused start: the next start cannot log it");
     }
 }
 

@@ -60,9 +60,11 @@ pub enum ReloadError {
     WalletInUse { operator: String },
     #[error("the process is starting: retry later")]
     Starting,
-    #[error("failed to log the reload: {0}")]
+    #[error("failed to append the reload event: {0}")]
     Log(#[from] AppendError),
-    #[error("the reload stopped with an internal error; the new configuration may or may not be in force: see the log")]
+    #[error(
+        "the reload stopped with an internal error; the new configuration may be in force in part: restart the process"
+    )]
     Ended,
 }
 
@@ -110,7 +112,7 @@ impl Reloader {
         let _ = self.source.set(Arc::new(source));
     }
 
-    /// Reads, logs and applies the configuration. The reload continues if the caller stops waiting.
+    /// The reload continues if the caller stops waiting.
     pub async fn reload(&self, actor: &str) -> Result<Reload, ReloadError> {
         let (reloader, actor) = (self.clone(), actor.to_owned());
         let reload = tokio::spawn(async move { reloader.run(actor).await }).await;
@@ -200,7 +202,6 @@ impl Reloader {
     }
 }
 
-/// Reloads on SIGHUP.
 pub struct Reloads {
     source: Source,
     state: Mutex<State>,

@@ -80,7 +80,10 @@ impl DrawnFor {
         }
         let sealed = match seal {
             [] => None,
-            seal => Some(seal.try_into().map_err(|_| Refusal::field("seal", "must be a seal of 32 bytes"))?),
+            seal => Some(
+                seal.try_into()
+                    .map_err(|_| Refusal::field("seal", "must be a 32-byte seal from an earlier response"))?,
+            ),
         };
         Ok(Self { client_seed: client_seed.to_vec(), sealed })
     }

@@ -147,7 +147,7 @@ impl Dealer {
                 .with_code(Code::Unavailable)
         })?;
         if reason == SealReason::KeyLost {
-            tracing::error!(%stream, number, "the key of the player's next draw is lost: sealing a new draw");
+            tracing::error!(%stream, number, "the key of the player's next draw is lost: replacing the draw");
         }
         let proposal = Proposal {
             stream: stream.clone(),
@@ -195,8 +195,7 @@ impl Dealer {
         })
     }
 
-    /// Creates a new key unless the last key is less than a day old. If the new key's name cannot be logged, the next start
-    /// logs it.
+    /// Creates a new key unless the last key is less than a day old.
     pub async fn renew(&self, ledger: &Handle) -> Result<(), DrawKeysError> {
         let Some(key) = self.keys.renew(ledger.clock_ms())? else { return Ok(()) };
         let proposal = Proposal {
@@ -207,7 +206,7 @@ impl Dealer {
             events: vec![Event::GeneratorReseeded { key: Some(key) }],
         };
         if let Err(error) = ledger.append(proposal).await {
-            tracing::warn!(%error, "failed to log the name of a new draw key: the next start logs it");
+            tracing::warn!(%error, "failed to append a new draw key's id to the event log: the next start retries");
         }
         Ok(())
     }
@@ -237,8 +236,8 @@ impl From<Refusal> for Undecided {
 }
 
 fn seal_changed(seal: &Seal) -> Refusal {
-    let message = "the request does not name the seal of the player's next draw: \
-                   retry with a new client seed and the seal in this refusal";
+    let message = "the request's seal is not the hash of the player's next draw: \
+                   retry with the seal in this error and a client seed chosen after it";
     Refusal::new(Reason::SealChanged, message).with("seal", hex(seal))
 }
 

@@ -330,7 +330,7 @@ fn refused_choice(refused: ChoiceRefused, round: &str) -> Refusal {
 }
 
 fn unresolvable(error: &Unresolvable, round: &str) -> Refusal {
-    tracing::error!(round, %error, "cannot continue an open round: this program lacks the round's game or model");
+    tracing::error!(round, %error, "cannot continue an open round");
     if matches!(error, Unresolvable::KeyLost { .. }) {
         return key_lost(round);
     }

@@ -43,7 +43,7 @@ const PAUSE_MS_MIN: u64 = 5;
 /// Interval between checks of whether the log still awaits the debit.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// Returns the pause before the next call: exponential backoff with full jitter.
+/// Exponential backoff with full jitter.
 fn pause(calls: u32, random: u16) -> Duration {
     let (first, longest) = PAUSE_MS;
     let bound = first.saturating_mul(1 << calls.min(16)).min(longest);
@@ -269,7 +269,8 @@ impl SpinApi {
         if let Some(debit) = debit.filter(|debit| debit.request_id == bet.request_id && !debit.rolling_back)
             && let Err(error) = ledger.append(roll_back(stream, &debit, refusal.reason().name())).await
         {
-            tracing::warn!(%stream, %error, "failed to log the rollback of a refused bet: the outbox rolls the debit back later");
+            tracing::warn!(%stream, %error, "failed to append a refused bet's rollback to the event log: \
+                 the outbox rolls the debit back later");
         }
         refusal
     }

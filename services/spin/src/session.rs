@@ -263,7 +263,7 @@ impl Drop for SessionGuard {
                 let passed_ms = u32::try_from(registry.ledgers.ticks_ms().saturating_sub(now_ms)).unwrap_or(hold_ms);
                 let hold_ms = hold_ms.saturating_sub(passed_ms);
                 if let Err(error) = registry.log_end(&stream, id, hold_ms).await {
-                    tracing::warn!(%error, %stream, "failed to log that a disconnected player must wait before playing on: \
+                    tracing::warn!(%error, %stream, "failed to append a disconnected player's wait to the event log: \
                          only this process enforces the wait");
                 }
             });
@@ -305,7 +305,8 @@ fn own_limits(limits: &wire::SessionLimits) -> Result<Profile, Refusal> {
 }
 
 fn set_by_player(limits: &wire::SessionLimits) -> Result<(), Refusal> {
-    let missing = |field: &str| Err(Refusal::field(field, "must be set by the player in this jurisdiction"));
+    let missing =
+        |field: &str| Err(Refusal::field(field, "is required in this jurisdiction: send the player's choice"));
     match (limits.session_ms_max, limits.loss_max_minor) {
         (None, _) => missing("limits.session_ms_max"),
         (_, None) => missing("limits.loss_max_minor"),

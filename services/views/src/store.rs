@@ -111,7 +111,8 @@ impl Store {
         let mut state = self.state.lock();
         state.current = Some(Current { id, tables: checkpoint.tables().copied().collect() });
         if let Err(error) = self.name(&mut state, Some((id, checkpoint.sequence))) {
-            tracing::warn!(%error, "failed to record the checkpoint used at startup in the catalogue of views: the next commit retries");
+            tracing::warn!(%error, "failed to write the loaded checkpoint's id into the views' catalogue: \
+                 the next checkpoint corrects it");
         }
     }
 

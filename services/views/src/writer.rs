@@ -158,7 +158,8 @@ impl<'a> Writer<'a> {
             }
             None => {}
         }
-        let mixed = ViewError::Entry { keyspace: self.keyspace.name, reason: "the run's tables are not in key order" };
+        let mixed =
+            ViewError::Entry { keyspace: self.keyspace.name, reason: "the run's sorted tables are out of order" };
         Run::new(self.done).ok_or(mixed)
     }
 

@@ -361,7 +361,8 @@ async fn step(ledger: &Handle, wallet: &OperatorWallet, stream: &StreamId, (todo
         Ok(_) => true,
         Err(AppendError::Refused(_)) => false,
         Err(error) => {
-            tracing::warn!(%stream, %error, "failed to log the wallet's answer to a call; the call is retried");
+            tracing::warn!(%stream, %error, "failed to append the wallet's answer to the event log; \
+                 the call is sent again");
             false
         }
     }

@@ -99,7 +99,7 @@ fn the_untouched_log_is_clean() {
 fn pl_04_dm_14_figures_that_the_player_did_not_carry_are_found() {
     let tale = mine();
     let more = found(&tale, FOURTH, |logged| change_terms(logged, |terms| terms.carried[RED] = 4));
-    assert_eq!(more.what, "the round was opened with a collection that differs from the player's collection");
+    assert_eq!(more.what, "the player's saved progress differs from the progress stated in the round");
     assert!(more.expected.starts_with("[0, 0, 0, 3, 0, 0, 0, 0, 3, 1, 0, 0] of "), "{more}");
     assert!(more.found.starts_with("[0, 0, 0, 4, 0, 0, 0, 0, 3, 1, 0, 0] of "), "{more}");
     for (at, place, figure) in [(GIFT, GIVEN, 1), (QUIET, GIVEN, 0), (AFTER, RED, 1)] {
@@ -129,7 +129,7 @@ fn mf_d3_dm_14_logs_of_an_older_version_with_a_gift_in_each_currency_stay_valid(
         tale.bet_on("dwarf-mine", "dora", mine_stake(10_000), |outcome| over(outcome) && outcome.carried.is_none());
         assert_eq!(audited(&tale.log).divergence, None);
         let more = found(&tale, second, |logged| change_terms(logged, |terms| terms.carried[RED] = 1));
-        assert_eq!(more.what, "the round was opened with a collection that differs from the player's collection");
+        assert_eq!(more.what, "the player's saved progress differs from the progress stated in the round");
         let again = found(&tale, second + 2, |logged| change_terms(logged, |terms| terms.carried[GIVEN] = 0));
         assert_eq!(again.what, more.what);
     }
@@ -165,7 +165,7 @@ fn dm_11_a_change_of_a_collection_that_no_outcome_made_is_found() {
             let end = logged.commit.events.len();
             logged.commit.events.insert(after.unwrap_or(end), gain());
         });
-        assert_eq!(extra.what, "the logged change of a collection differs from the change in the outcome");
+        assert_eq!(extra.what, "the logged change of saved progress differs from the outcome's");
         assert_eq!((extra.expected.as_str(), extra.found.as_str()), ("no change", r#"dwarf-mine "EUR": red 4"#));
     }
 }
@@ -186,7 +186,7 @@ fn dm_11_dm_15_a_change_of_another_value_key_scope_or_game_is_found() {
         (in_another("witch-feature", "EUR"), r#"witch-feature "EUR": red 4, red_micros 10000"#),
     ] {
         let found = found(&tale, FOURTH, |logged| replace(logged, other));
-        assert_eq!(found.what, "the logged change of a collection differs from the change in the outcome");
+        assert_eq!(found.what, "the logged change of saved progress differs from the outcome's");
         assert_eq!(found.expected, r#"dwarf-mine "EUR": red 4, red_micros 10000"#);
         assert_eq!(found.found, told);
     }

@@ -143,7 +143,7 @@ fn pl_04_a_void_that_changes_what_an_open_round_plays_with_is_found() {
     let found = divergence(&tale.log);
     assert_eq!(
         (found.position, found.what.as_str()),
-        (at as u64 + 1, "the void changed a collection in use by an open round",)
+        (at as u64 + 1, "the void changed saved progress in use by an open round",)
     );
 }
 

@@ -12,7 +12,7 @@ const COPIED: [&str; 8] = [
     "Free round of campaign",
     "Reference",
     "Seed",
-    "Seal of the draw",
+    "Seal (hash of dealt value)",
     "Client seed",
     "Dealt value",
 ];

@@ -165,7 +165,10 @@ pub(super) fn check(operators: &[Operator], client_certificates: bool) -> Result
         match (operator.wallet, &operator.seamless) {
             (WalletKind::Seamless, None) => return refuse(operator, "wallet = \"seamless\" needs operators.seamless"),
             (_, Some(_)) if operator.id == PLATFORM => {
-                return refuse(operator, "the platform has no players, so it cannot have a wallet");
+                return refuse(
+                    operator,
+                    "the reserved operator platform has no players: remove its operators.seamless",
+                );
             }
             (_, Some(wallet)) if wallet.answer_ms_max == 0 || wallet.bets_max == 0 || wallet.credits_max == 0 => {
                 return refuse(operator, "answer_ms_max, bets_max and credits_max of the wallet must be above 0");

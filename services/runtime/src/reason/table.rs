@@ -256,7 +256,7 @@ reasons! {
         /// The number of the player's credits that the wallet has not confirmed is at its limit.
         DuesWaiting = "DUES_WAITING", Unavailable, After(1_000);
     }
-    "Voids, changes and switches" {
+    "Voided rounds, approvals and stop switches" {
         /// The round is already void.
         AlreadyVoided = "ALREADY_VOIDED", FailedPrecondition, Never;
         /// A void of the round is already proposed.
@@ -390,7 +390,7 @@ reasons! {
         /// A defect in the service. Report the defect with the request id and the time.
         Internal = "INTERNAL", Internal, Never;
     }
-    "Proposals of other processes" {
+    "Commits proposed by other processes" {
         /// The node's credential may not propose this commit, or the commit disagrees with the log. The message begins with
         /// one of the reasons below.
         ProposalNotAllowed = "PROPOSAL_NOT_ALLOWED", PermissionDenied, Never;

@@ -35,13 +35,14 @@ pub enum BackupError {
     Malformed(#[from] Malformed),
     #[error("the existing copy contains {}, but the service sends {}", whose(held), whose(sent))]
     Operator {
-        /// Operator whose records the copy contains; empty if it contains all operators' records.
+        /// Operator of the copy's records; empty for all operators.
         held: Box<str>,
-        /// Operator whose records the service sends; empty if it sends all operators' records.
+        /// Operator of the sent records; empty for all operators.
         sent: Box<str>,
     },
     #[error(
-        "the service sent the record at position {position} of partition {partition} after the record at position {last}"
+        "the service sent record {position} of partition {partition} after record {last}: \
+         records are missing or out of order"
     )]
     Order { position: Position, partition: u32, last: Position },
     #[error("the service's log is not the log that this copy was made from: {0}")]

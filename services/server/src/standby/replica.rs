@@ -77,7 +77,7 @@ impl PartitionReplica {
     fn new(config: &Config, number: u32) -> Self {
         let index = index_folder(&config.data, number);
         let made = [index.with_extension("views"), index].into_iter().find(|folder| folder.exists());
-        let evidence = made.map(|folder| format!("the log existed earlier: {} was built from it", folder.display()));
+        let evidence = made.map(|folder| format!("{} was built from the missing log", folder.display()));
         Self { number, evidence, stream: None, ledger: None }
     }
 
@@ -145,7 +145,7 @@ impl PartitionReplica {
                 found => none.insert(found?),
             },
         };
-        self.evidence.get_or_insert_with(|| "the stream existed earlier: this process has read it".to_owned());
+        self.evidence.get_or_insert_with(|| "this process has already read the missing stream".to_owned());
         let any = following.more()?;
         match &self.ledger {
             Some(ledger) => ledger.catch_up()?,

@@ -17,7 +17,7 @@ pub(super) const CASES: [Case; 11] = cases![
     35 jackpot_in_round: "A credit of kind JACKPOT names the pool and the award, and is not part of the round's win.";
     36 jackpot_after_close: "A jackpot may follow the round's end, because a jackpot's amount is determined later.";
     37 refund_of_void: "A REFUND of a voided round may follow the round's end.";
-    38 reversal_beyond_balance: "A debit of kind REVERSAL can be sent again after a refusal, which must not be stored.";
+    38 reversal_beyond_balance: "A refusal of a REVERSAL debit must not be stored, because the debit is sent again.";
 ];
 
 async fn bet(kit: &mut Kit) -> (Option<i64>, Call) {

@@ -119,7 +119,7 @@ async fn unknown_field_ignored(kit: &mut Kit) -> Result<(), Skip> {
 }
 
 fn body_of(debit: &Call) -> Result<Bytes, String> {
-    let Call::Debit(request) = debit else { return Err("error in this check: it sends only debits".to_owned()) };
+    let Call::Debit(request) = debit else { return Err("defect of this check: its call is not a debit".to_owned()) };
     method("Debit").and_then(|call| to_json(&call, &**request)).map_err(|status| status.message().to_owned())
 }
 
@@ -142,7 +142,7 @@ async fn json_with_more(json: &Json, debit: &Call) -> Result<Outcome, String> {
 
 async fn grpc_with_more(kit: &Kit, debit: &Call) -> Result<Outcome, String> {
     let failed = |status: Status| format!("{:?}: {}", status.code(), status.message());
-    let Call::Debit(request) = debit else { return Err("error in this check: it sends only debits".to_owned()) };
+    let Call::Debit(request) = debit else { return Err("defect of this check: its call is not a debit".to_owned()) };
     let mut bytes = request.encode_to_vec();
     prost::encoding::string::encode(2_047, &"unknown".to_owned(), &mut bytes);
     let message = DynamicMessage::decode(method("Debit").map_err(failed)?.input(), &*bytes);

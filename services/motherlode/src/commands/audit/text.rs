@@ -171,7 +171,7 @@ fn statement(report: &Report, pool: &PoolState, partitions: usize) -> Vec<String
     let status = match &pool.status {
         PoolStatus::Active => "active".to_owned(),
         PoolStatus::Suspended => "suspended".to_owned(),
-        PoolStatus::Retired { into, .. } => format!("retired into {into}"),
+        PoolStatus::Retired { into, .. } => format!("retired, money moved to {into}"),
     };
     let mut lines = section(&format!("Pool {}: {status}, cycle {}", pool.name, count(pool.cycle))).to_vec();
     let waiting = to_be_pooled(report, &pool.name, partitions);

@@ -218,7 +218,7 @@ impl Undone {
             );
         }
         if text.is_empty() {
-            text += "  the restored log lacks no transactions of seamless wallets\n";
+            text += "  no transactions of seamless wallets are missing from the restored log\n";
         }
         Ok(text)
     }
