@@ -20,6 +20,7 @@ use motherlode_slots::{
     usual_par,
 };
 use motherlode_state::{CoinValue, Currency};
+use parking_lot::Mutex;
 use std::{
     borrow::Cow,
     collections::HashMap,
@@ -32,6 +33,21 @@ struct GameDescription {
     response: GetGameResponse,
     par: Option<(Cow<'static, Par>, u64)>,
     stated: Option<StatedFigures>,
+    cash: CashReturns,
+}
+
+/// Returns by coin value and unit of the currency, in millionths, and by the return without rounding. Computing one takes
+/// up to a millisecond, and a description has hundreds.
+type CashReturns = Mutex<HashMap<(u64, u64, Exact), Option<CashReturnTexts>>>;
+
+const CASH_RETURNS_MAX: usize = 4_096;
+
+#[derive(Clone)]
+struct CashReturnTexts {
+    rtp: String,
+    rounds_wins: bool,
+    within: String,
+    mixed: String,
 }
 
 /// Each description is computed on first use, which takes up to a second.
@@ -129,7 +145,7 @@ fn in_currency(of: Of<'_>, described: &GameDescription, rtp: &Exact) -> Option<C
         bet_in(currency, CoinValue(coin), game.check_stake(&stake).ok()?).map(|bet| bet.0)
     };
     let coins = ladder.coins_micros.iter().filter_map(|&micros| {
-        let cash = cash_return(game, micros, minor_micros(currency)).ok()?;
+        let cash = described.cash_return(game, (micros, minor_micros(currency)), rtp)?;
         let highest = described.stated.as_ref().and_then(|stated| stated.paid_at_most(of, micros));
         let (minor, gambled) =
             highest.map(|of| (of.minor.to_string(), of.gambled_minor.to_string())).unwrap_or_default();
@@ -137,10 +153,10 @@ fn in_currency(of: Of<'_>, described: &GameDescription, rtp: &Exact) -> Option<C
             coin_value: CoinValue(micros).to_string(),
             win_up_to_minor: minor,
             win_up_to_gambled_minor: gambled,
-            rtp_cash: decimal(&(rtp + &cash.adds), 6),
-            rounds_wins: !cash.whole,
-            rtp_cash_within: bound(&cash.within),
-            rtp_cash_mixed: bound(&cash.mixed_at_most),
+            rtp_cash: cash.rtp,
+            rounds_wins: cash.rounds_wins,
+            rtp_cash_within: cash.within,
+            rtp_cash_mixed: cash.mixed,
         })
     });
     Some(CurrencyOffer {
@@ -151,6 +167,27 @@ fn in_currency(of: Of<'_>, described: &GameDescription, rtp: &Exact) -> Option<C
         bet_max_minor: bet(*ladder.coins_micros.last()?, limits.lines.1, limits.coins_per_line.1)?,
         bet_default_minor: bet(ladder.default_micros, limits.lines.1, limits.coins_per_line.0)?,
     })
+}
+
+impl GameDescription {
+    fn cash_return(&self, game: &dyn Game, (coin, minor): (u64, u64), rtp: &Exact) -> Option<CashReturnTexts> {
+        let key = (coin, minor, rtp.clone());
+        if let Some(known) = self.cash.lock().get(&key) {
+            return known.clone();
+        }
+        let computed = cash_return(game, coin, minor).ok().map(|cash| CashReturnTexts {
+            rtp: decimal(&(rtp + &cash.adds), 6),
+            rounds_wins: !cash.whole,
+            within: bound(&cash.within),
+            mixed: bound(&cash.mixed_at_most),
+        });
+        let mut all = self.cash.lock();
+        if all.len() >= CASH_RETURNS_MAX {
+            all.clear();
+        }
+        all.insert(key, computed.clone());
+        computed
+    }
 }
 
 fn bound(figure: &Exact) -> String {
@@ -203,7 +240,7 @@ fn describe(game: &dyn Game) -> GameDescription {
         stated = StatedFigures::new(game, par.rtp_without_jackpot.clone());
         figures(par, &mut response);
     }
-    GameDescription { response, par: par.map(|par| (par, coin)), stated }
+    GameDescription { response, par: par.map(|par| (par, coin)), stated, cash: CashReturns::default() }
 }
 
 fn shape(info: &GameInfo, response: &mut GetGameResponse) {
