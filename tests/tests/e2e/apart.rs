@@ -268,7 +268,7 @@ async fn a_process_that_lacks_a_partition_and_knows_of_no_other_process_is_refus
     let joining = motherlode_ledger::join(origin, 1, &index, Options::default());
     let refused =
         tokio::time::timeout(NEVER, joining).await.expect("the start fails without waiting").err().unwrap().to_string();
-    assert!(refused.contains("no ledger process is configured"), "{refused}");
+    assert!(refused.contains("names no writer of the log"), "{refused}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
