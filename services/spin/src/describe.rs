@@ -344,3 +344,30 @@ fn pays(game: &dyn Game, symbol: usize) -> Vec<u64> {
     }
     pays
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_return_at_a_coin_value_follows_the_return_without_rounding_and_the_stored_returns_are_bounded() {
+        let (game, unit) = (games()[0], 10_000);
+        let described = GameDescription {
+            response: GetGameResponse::default(),
+            par: None,
+            stated: None,
+            cash: CashReturns::default(),
+        };
+        let of = |coin, percent: u32| described.cash_return(game, (coin, unit), &ratio(percent, 100)).map(|of| of.rtp);
+        for _ in 0..2 {
+            assert_eq!(
+                [95, 96].map(|percent| of(unit, percent)),
+                ["0.950000", "0.960000"].map(|text| Some(text.to_owned()))
+            );
+        }
+        for coin in 0..2 * CASH_RETURNS_MAX as u64 {
+            of(unit * coin, 95);
+            assert!(described.cash.lock().len() <= CASH_RETURNS_MAX);
+        }
+    }
+}

@@ -182,6 +182,15 @@ fn pl_09_a_spoilt_report_is_refused() {
         other => panic!("{other:?}"),
     };
     assert!(matches!(refuse(&void, spoil), Refused::BadReport { .. }));
+    let states_voids = |report: &mut PartitionReported| {
+        (report.from, report.to, report.contributions) = (1, 0, Nano::ZERO);
+        let (operator, game, rules_version) = ("op".into(), POOL.into(), "1".into());
+        let [in_stretch, in_cycle, earlier] = [Nano::ZERO; 3];
+        let voids = ReportedVoids { operator, game, rules_version, minute: 1, voids: 1, in_stretch, in_cycle, earlier };
+        report.voids = vec![voids];
+    };
+    let Refused::BadReport { reason } = refuse(&standing, states_voids) else { panic!("a first report has no voids") };
+    assert!(reason.contains("first report") && reason.contains("voids"), "{reason}");
     let joins = |report: &mut PartitionReported| (report.partition, report.from) = (7, 1);
     assert!(matches!(refuse(&standing, joins), Refused::WrongStretch { .. }));
 }
