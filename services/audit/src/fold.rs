@@ -279,7 +279,7 @@ impl Fold {
         match self.projected.front() {
             Some(next) => Err(Fault::new(
                 format!("the snapshot's balance of {} has a position past the log's end", next.stream),
-                "each balance in the snapshot must have the position of a record in the log",
+                "the position of a record in the log",
                 format!("position {}", next.position),
             )),
             None => Ok(()),

@@ -126,7 +126,7 @@ fn read(views: &FollowerViews, config: &Report) -> Result<Option<(Position, Figu
     }
     let figures: Figures = postcard::from_bytes(figures).map_err(|_| wrong("cannot decode the reports' totals"))?;
     let figures = figures.with(config, views.open(&EVENTS)?).ok_or_else(|| {
-        wrong("the reports' totals state another number of significant events than the tables contain")
+        wrong("the number of significant events in the reports' totals differs from the number in the tables")
     })?;
     Ok(Some((run.to(), figures)))
 }

@@ -112,7 +112,7 @@ pub trait Game: Sync + Send {
     fn carries(&self) -> Carries {
         Carries::NOTHING
     }
-    /// Hours after which [`Round::automatic`] finishes an abandoned round (PL-03).
+    /// Hours after which [`Round::automatic`] finishes an abandoned round; `None` if the rules set no time (PL-03).
     fn interruption_hours(&self) -> Option<u32> {
         None
     }

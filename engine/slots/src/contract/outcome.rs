@@ -9,7 +9,7 @@ pub const CELLS_MAX: usize = 35;
 /// Maximum number of cards turned per round (ME-15).
 pub const CARDS_MAX: usize = 10;
 pub const PARTS_MAX: usize = 8;
-/// Maximum number of objects per pick (NP-10).
+/// Maximum number of objects that a player picks in one choice (NP-10).
 pub const PICKS_MAX: usize = 5;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

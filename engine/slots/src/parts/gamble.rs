@@ -108,8 +108,8 @@ impl ColourGamble {
         }
     }
 
-    /// Secures half of the amount at risk, rounded up (ME-16). Returns the part of the secured amount that must be credited
-    /// at once, in minor units.
+    /// Secures half of the amount at risk, rounded up (ME-16). Returns this half in minor units if the rules credit it
+    /// at once; otherwise 0.
     pub fn halve(&mut self) -> u64 {
         let rest = self.at_risk / 2;
         let half = self.at_risk - rest;

@@ -77,7 +77,8 @@ impl LineRuns {
 #[serde(deny_unknown_fields)]
 pub struct PicksData {
     pub objects: u8,
-    /// Highest permitted sum of all picks, as a multiple of the coins per line.
+    /// Limit on the sum of picks, per line or spin (`max_coins_of`), as a multiple of the coins per line. A model whose
+    /// picks could exceed it is refused.
     pub max_coins: u64,
     #[serde(default)]
     pub max_coins_of: MaxOf,

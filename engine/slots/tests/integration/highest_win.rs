@@ -44,8 +44,8 @@ fn pl_13_no_simulated_round_wins_more_and_the_chance_is_tiny() {
     }
 }
 
-/// ME-21: in the feature with the highest win, three factors of 5 on the middle reel multiply twelve MAJORs of 150 bets
-/// on the other reels. All 15 symbols then become Bonuses of 18 bets (ME-08), and the full screen doubles the sum
+/// ME-21: in the feature with the highest win, twelve MAJORs of 150 bets are multiplied by 5 x 5 x 5, three factors on
+/// the middle reel. All 15 symbols then become Bonuses of 18 bets (ME-08), and the full screen doubles the sum
 /// (ME-12). A feature with a GRAND wins less, because ME-07 limits its factors to 2.
 #[test]
 fn me_21_the_highest_feature_of_mystery_elves() {

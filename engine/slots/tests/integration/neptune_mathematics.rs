@@ -135,7 +135,7 @@ fn np_rtp_equals_the_sum_over_symbol_counts() {
         let ways: u64 = (0..5).map(|reel| counts(reel, cells[reel])).product();
         let run = cells.iter().take_while(|&&cell| naive.roles[cell] == "bonus").count() as u64;
         objects += if run >= 3 { run * ways } else { 0 };
-        // One of a kind never pays, and two of a kind pay only for Wilds.
+        // The first two symbols of a line win are equal or include a Wild.
         if ways > 0 && (cells[0] == cells[1] || cells[0] == 0 || cells[1] == 0) {
             coins += ways * one_row.line(0, &cells);
         }

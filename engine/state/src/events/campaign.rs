@@ -33,7 +33,7 @@ pub struct LiabilityReserved {
     pub expires_ms: i64,
     /// Limit in EUR on the cost of all open campaigns of the operator; 0 means no limit.
     pub cap: Nano,
-    /// Players of the campaign; empty in older logs.
+    /// Players of the campaign; if empty (older logs), the reservation covers every player.
     pub player_ids: Vec<SmolStr>,
 }
 

@@ -13,7 +13,7 @@ pub struct Draw {
     pub next_epoch: Epoch,
     pub next_generation: u64,
     pub next_seal: Seal,
-    /// Hash of the record that contained the seal of this draw; `None` in older logs.
+    /// Hash of the earlier log record that contains this draw's seal (commitment); `None` in older logs.
     pub sealed_by: Option<RecordHash>,
 }
 
@@ -51,18 +51,18 @@ pub enum SealReason {
     /// The key of the previous draw is lost. The audit reports each draw with this reason, because replacing a draw could
     /// hide an outcome that the player had not seen.
     KeyLost,
-    /// Unused seals were revoked when the writer started (PL-40).
+    /// The previous draw was unused when the writer started, and was revoked (PL-40).
     SealsEnded,
 }
 
-/// Start of the process that writes the log. From then on, seals depend on a new salt.
+/// Start of the process that writes the log. It seals draws (commits to them) with a new salt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GenerationBegun {
     pub number: u64,
     pub salt: Salt,
     pub unused_seals_end: bool,
     pub evidence: StartEvidence,
-    /// Position of the last commit whose loss was accepted at this start; 0 if no loss was accepted.
+    /// Position of the last lost commit, if the loss was accepted when the writer started; otherwise 0.
     pub lost_to: u64,
     pub keys_added: Vec<Epoch>,
     pub keys_lost: Vec<Epoch>,
@@ -72,13 +72,15 @@ pub struct GenerationBegun {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum StartEvidence {
     EmptyLog,
-    /// Before each answer, the latest writer noted the log's end in memory-backed storage. The log contains that record.
+    /// Before each reply, the previous writer noted its last record in memory-backed storage. The log contains
+    /// this record.
     MemoryPage,
-    /// When the writer last stopped normally, it noted the log's end on another volume. The log still ends there.
+    /// When the writer last stopped normally, it noted its last record on another volume. The log ends with
+    /// this record.
     StopMark,
     /// As a standby, the process received the previous writer's records, and the log contains all of them.
     Followed,
     Missing,
-    /// An administrator accepted a loss of commits. They may have used seals that look unused, so these are revoked.
+    /// An administrator accepted a loss of commits. These may have revealed draws, so all unused draws are revoked.
     Restored,
 }

@@ -49,7 +49,7 @@ pub enum Event {
         round: u64,
         pool: SmolStr,
     },
-    /// Seal for a player's next draw, logged without a step.
+    /// Seal (hash, logged in advance) of a player's first draw, or of a draw that replaces a revoked draw.
     DrawSealed(DrawSealed),
     DrawsRevealed {
         round: u64,
@@ -96,7 +96,7 @@ pub enum Event {
         amount: Minor,
         currency: Currency,
     },
-    /// The award was not paid, because it would exceed the account's limits; it remains a debt to the player.
+    /// The award was not paid, because it would raise the balance above the maximum; it remains a debt to the player.
     AwardSetAside {
         round: u64,
         pool: SmolStr,
@@ -197,9 +197,9 @@ pub enum Event {
         /// Unix ms.
         oldest_ms: i64,
     },
-    /// System stream of the home partition: a campaign's cost was reserved (PL-36).
+    /// System stream of partition 0: the highest possible cost of a campaign was reserved (PL-36).
     LiabilityReserved(LiabilityReserved),
-    /// Stream of exchange rates.
+    /// Stream of exchange rates: a rate to EUR was set.
     RateSet {
         currency: Currency,
         rate: FxRate,
@@ -213,7 +213,8 @@ pub enum Event {
     ContributionsPooled {
         partition: u32,
         from: u64,
-        /// Position of the last added contribution. All jackpot hits and voids before this position are decided.
+        /// Position of the last added contribution. Each jackpot hit before it was awarded, and each void before it was
+        /// applied to the pool.
         to: u64,
         amount: Nano,
     },
@@ -235,10 +236,10 @@ pub enum Event {
         to_house: Nano,
         operator: SmolStr,
     },
-    /// Pool's stream: an incident was declared (PL-38).
+    /// Pool's stream: an incident (period in which a game malfunctioned) was declared (PL-38).
     IncidentDeclared(Box<Incident>),
-    /// Pool's stream: after an incident, the contributions of one partition's voided rounds are returned to the
-    /// operators' houses. A commit with this event contains no other event.
+    /// Pool's stream: contributions of an incident's voided rounds in one partition were returned to the operator's
+    /// house account. A commit with this event contains no other event.
     ContributionsReturned {
         incident: SmolStr,
         partition: u32,
@@ -278,16 +279,16 @@ pub enum Event {
         increments: Nano,
         reserve: Nano,
     },
-    /// Pool's stream in the home partition: report from another partition.
+    /// Pool's stream in partition 0: another partition reported contributions, jackpot hits or voids.
     PartitionReported(Box<PartitionReported>),
-    /// Pool's stream in another partition: copy of the pool's state in the home partition.
+    /// Pool's stream in other partitions: the pool's state was copied from partition 0.
     PoolMirrored(Box<PoolMirrored>),
     /// System stream: the draw key changed (PL-28).
     GeneratorReseeded {
         /// New draw key; `None` in older logs.
         key: Option<Epoch>,
     },
-    /// System stream: the writer started, and seals depend on a new salt (PL-40).
+    /// System stream: the writer started, and seals draws with a new salt (PL-40).
     GenerationBegun(Box<GenerationBegun>),
     /// System stream: new rounds of an operator, game or version were switched off or on (PL-25).
     SwitchSet {
@@ -330,7 +331,7 @@ pub enum Event {
         /// Credential of the approver, which must not be the proposer's.
         actor: String,
     },
-    /// Rejection or withdrawal of a proposed change (system stream, PL-27) or void (player's stream, PL-38).
+    /// Rejection or withdrawal of a proposal: a change (system stream, PL-27) or a void (player's stream, PL-38).
     ChangeRejected {
         change: u64,
         actor: String,
@@ -358,7 +359,7 @@ pub struct ConfigurationReloaded {
     /// SHA-256 of the previous configuration's canonical form, in hexadecimal.
     pub before: String,
     pub after: String,
-    /// Changed keys, at most [`KEYS_MAX`](Self::KEYS_MAX).
+    /// Changed configuration keys, at most [`KEYS_MAX`](Self::KEYS_MAX).
     pub keys: Vec<SmolStr>,
     /// Number of changed keys, including those that `keys` omits.
     pub key_count: u32,
@@ -373,7 +374,7 @@ impl ConfigurationReloaded {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChangeProposed {
     pub stream: StreamId,
-    /// Proposed change, in the form of [`Event::as_proposed`].
+    /// Proposed change, as returned by [`Event::as_proposed`].
     pub change: Box<Event>,
     pub actor: String,
     pub lapses_ms: i64,

@@ -1,6 +1,6 @@
 //! Events by which partitions exchange data about a pool.
 //!
-//! Jackpot hits and voids are decided only on the pool's stream in the home partition, `HOME`. Each other partition
+//! Jackpot hits and voids are decided only on the pool's stream in partition 0, `HOME`. Each other partition
 //! *reports* its contributions, hits and voids ([`PartitionReported`]). The partition accepts bets according to the *mirror*
 //! ([`PoolMirrored`]), its copy of the pool's terms and status. A pool can retire once all partitions have confirmed its
 //! suspension (BW-20). Money that one partition owes another is in `Account::Interpartition`, so the postings of each
@@ -35,7 +35,7 @@ pub enum StretchEnd {
     Standing {
         /// Number of open rounds in the partition that can still hit the jackpot.
         open_rounds: u64,
-        /// Position in the home partition at which the reporting partition last copied the pool; 0 if never.
+        /// Position in partition 0 at which the reporting partition last copied the pool; 0 if never.
         mirrored: u64,
     },
 }
@@ -49,7 +49,7 @@ pub struct PoolMirrored {
     /// Position of the partition's last decided jackpot hit or void.
     pub decided_to: u64,
     pub awards: Vec<MirroredAward>,
-    /// Contributions to return to operators' houses in this partition (PL-38).
+    /// Contributions to return to operators' house accounts in this partition (PL-38).
     pub returns: Vec<VoidReturn>,
 }
 
@@ -62,7 +62,7 @@ pub struct MirroredAward {
     pub currency: Currency,
     /// Paid amount in EUR.
     pub paid: Nano,
-    /// Part of the award that the operator's house pays as seed, in EUR; 0 in older logs.
+    /// Part of the award that the operator's house account pays as seed, in EUR; 0 in older logs.
     pub seed_from_house: Nano,
 }
 

@@ -13,7 +13,7 @@ pub enum VoidedJackpot {
     /// The round's contribution stays in the pool unless an incident returns it. No award of the round was paid, and unpaid
     /// awards return to the pool.
     Kept,
-    /// An award was paid, and its amount is charged to the operator's house. Otherwise the same as
+    /// An award was paid, and its amount is charged to the operator's house account. Otherwise the same as
     /// [`VoidedJackpot::Kept`].
     Charged,
     /// An award was paid, and the platform bears its cost. Otherwise the same as [`VoidedJackpot::Kept`].
@@ -71,12 +71,12 @@ pub struct ReportedVoids {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VoidReturn {
     pub operator: SmolStr,
-    /// Amount returned to the operator's house, in EUR, above 0.
+    /// Amount returned to the operator's house account, in EUR, above 0.
     pub amount: Nano,
 }
 
 /// Period in which a game malfunctioned. If a round of the game in this period is voided, its contribution returns to the
-/// operator's house.
+/// operator's house account.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Incident {
     /// Id, unique within the pool.

@@ -33,7 +33,7 @@ pub struct Args {
     /// Write N raw bytes of the generator's output, as little-endian words; 0 for no limit.
     #[arg(long, value_name = "N", value_parser = number)]
     bytes: Option<u64>,
-    /// Write numbers from 0 to K-1, scaled as for reels and wheels.
+    /// Write whole numbers from 0 to K-1, computed as for reel stops.
     #[arg(long, value_name = "K", value_parser = scale)]
     scaled: Option<NonZeroU32>,
     /// Write N numbers (with --format dieharder: N words); 0 for no limit.

@@ -32,7 +32,7 @@ pub enum ConfigError {
     Exposed { listen: SocketAddr, how: &'static str, key: &'static str },
 }
 
-/// Changed keys that require a restart.
+/// Changed configuration keys that require a restart.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("{} cannot change while the service runs: restart the service", .0.join(", "))]
 pub struct NeedsRestart(pub Vec<String>);

@@ -66,7 +66,7 @@ impl Cash {
             adds_to_own: bets(own),
             spread_at_most: spins / 2.0 * coin.denominator as f64 / (coin.numerator * BET) as f64,
             within: bets(doubt),
-            // Rounding changes a win by at most half a minor unit.
+            // Half a minor unit for each Collection Free Spin.
             mixed_at_most: bets(often.collection * CRYSTALS as f64 / 2.0),
             published: ratio(model.rtp_micros, 1_000_000),
         })

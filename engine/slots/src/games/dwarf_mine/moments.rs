@@ -1,8 +1,7 @@
 //! Mean and variance of a round.
 //!
 //! Each crystal counts as a share of a collection, paid at the coin value of the crystal's round, so changes of the
-//! coin value do not affect the return. For the variance, each collection's progress is assumed to be random. The free
-//! crystals of new players (DM-14) are excluded.
+//! coin value do not affect the return. The free crystals of new players (DM-14) are excluded.
 
 use std::{ops::Deref, sync::Arc};
 

@@ -1,7 +1,7 @@
 //! Exact mathematics of the paid spin, to which randomly drawn rows of symbols are added.
 //!
-//! Spins are classified by two figures: the reels that show a Bonus, and the number of crystals in each reel's new
-//! cells. In each class, the reels are independent, so [`crate::math::ways_moments`] can sum the wins.
+//! Spins are classified by the set of reels that show a Bonus and by the number of crystals in each reel's added cells.
+//! In each class, the reels are independent, so [`crate::math::ways_moments`] can sum the wins.
 //!
 //! ```text
 //! T(n) = W + (4 - n) c      weight from which a cell is drawn after n crystals; W: of all symbols, c: of a crystal
