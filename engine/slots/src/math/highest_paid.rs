@@ -65,8 +65,8 @@ impl CollectedTop {
 }
 
 impl GambleTop {
-    /// The gamble continues only while the win is at most `limit`. Each card before the last
-    /// therefore adds at most half of `limit`.
+    /// The gamble continues only while the win is at most `limit`. Each card before the last therefore adds
+    /// at most half of `limit`.
     fn most(&self, minor: &BigInt, bet: &Exact, limit: u64) -> BigInt {
         let doubled = |turns: u8| (BigInt::from(1) << turns) - 1;
         match self {

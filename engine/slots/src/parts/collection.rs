@@ -87,8 +87,8 @@ impl Collections {
     }
 
     /// For each colour, reverts a voided round's change from `before` to `after` (PL-04). Completed collections and spent
-    /// free crystals are not reverted. Each colour keeps fewer than `needs` crystals. `coins` (lowest,
-    /// highest) limits their mean coin value. Without `coins`, the means of `self`, `before` and `after` limit it.
+    /// free crystals are not reverted. Each colour keeps fewer than `needs` crystals. `coins` (lowest, highest)
+    /// limits their mean coin value. Without `coins`, the means of `self`, `before` and `after` limit it.
     #[must_use]
     pub fn without(&self, before: &Self, after: &Self, needs: u64, coins: Option<(u64, u64)>) -> Self {
         let mut after = *after;

@@ -55,7 +55,8 @@ pub enum SealReason {
     SealsEnded,
 }
 
-/// Start of the process that writes the log. It seals draws (commits to them) with a new salt.
+/// Start of the process that writes the log. The process seals draws with a new salt, so that no revealed value is
+/// dealt again (PL-40).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GenerationBegun {
     pub number: u64,
@@ -72,11 +73,11 @@ pub struct GenerationBegun {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum StartEvidence {
     EmptyLog,
-    /// Before each reply, the previous writer noted its last record in memory-backed storage. The log contains
-    /// this record.
+    /// Before each reply, the previous writer noted its last record in memory-backed storage. The log
+    /// contains this record.
     MemoryPage,
-    /// When the writer last stopped normally, it noted its last record on another volume. The log ends with
-    /// this record.
+    /// When the writer last stopped normally, it noted its last record on another volume. The log
+    /// ends with this record.
     StopMark,
     /// As a standby, the process received the previous writer's records, and the log contains all of them.
     Followed,

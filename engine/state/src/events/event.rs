@@ -199,7 +199,7 @@ pub enum Event {
     },
     /// System stream of partition 0: the highest possible cost of a campaign was reserved (PL-36).
     LiabilityReserved(LiabilityReserved),
-    /// Stream of exchange rates: a rate to EUR was set.
+    /// Stream of exchange rates: a currency's rate to EUR was set.
     RateSet {
         currency: Currency,
         rate: FxRate,

@@ -40,8 +40,8 @@ fn paid(model: &Model, paid: &PaidSpin, free: &TopWindows, collected: &[TopWindo
     TopWindows { windows: 1, coins, log_chance: log_chance(&chance), log_chance_rounded: log_chance(shows) }
 }
 
-/// `log_chance_rounded` includes lower wins that round to the same amount. By Markov's inequality, it bounds the
-/// probability of at least three quarters of the highest win.
+/// Lower wins that round to the same amount are at least three quarters of the highest win. By Markov's inequality,
+/// `log_chance_rounded` bounds the probability of such a win.
 fn top(windows: u32, (coins, chance): (u64, Exact), of: &FreeSpin) -> TopWindows {
     let nearly = (&of.coins * ratio(4, 3) / exact(coins.max(1))).min(exact(1));
     TopWindows { windows, coins, log_chance: log_chance(&chance), log_chance_rounded: log_chance(&nearly) }
