@@ -48,7 +48,6 @@ impl Following {
         self.steps.walk.sequence > self.found
     }
 
-    /// Looks up the stream's last message, for [`has_all_found`](Self::has_all_found).
     pub fn find_last(&mut self) -> Result<(), OpenError> {
         let stream = self.shared.stream();
         self.found = stream.last().map_err(|failure| stream.api_error(failure))?;

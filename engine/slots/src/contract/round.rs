@@ -30,7 +30,6 @@ pub enum Choice {
     StartFreeSpins,
     StartFeature,
     Double(Card),
-    /// Secures half of the win (ME-16).
     Halve,
     Collect,
 }

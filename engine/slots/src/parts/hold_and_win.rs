@@ -91,7 +91,6 @@ impl Board {
 pub struct HoldAndWin {
     pub symbol: u8,
     pub needs: u8,
-    /// Number of respins left after a new Bonus symbol lands.
     pub respins: u8,
     pub strip: Vec<u8>,
     pub outer: Weights<Bonus>,

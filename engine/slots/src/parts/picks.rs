@@ -110,7 +110,6 @@ pub struct Objects {
 }
 
 impl Objects {
-    /// Fails if [`REELS`] times the highest amount exceeds `max_coins` (NP-11).
     pub fn new(data: &PicksData) -> Result<Self, ModelError> {
         let bad = |what: &str| ModelError::part("treasure", what);
         if !(REELS..=OBJECTS_MAX).contains(&usize::from(data.objects)) {

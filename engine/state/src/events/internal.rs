@@ -15,7 +15,6 @@ pub enum InternalRequest<'a> {
         partition: u32,
         hit: u64,
     },
-    /// Appends `AwardSetAside` to the winner's stream.
     SetAwardAside {
         pool: &'a str,
         partition: u32,
@@ -62,7 +61,7 @@ pub enum InternalRequest<'a> {
     OpenSession {
         request_id: &'a str,
     },
-    /// Requests a debit. The id of this request is also the debit's transaction id (PL-31).
+    /// The id of this request is also the debit's transaction id (PL-31).
     AskDebit {
         request_id: &'a str,
     },

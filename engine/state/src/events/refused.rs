@@ -252,7 +252,6 @@ pub enum Refused {
 
     #[error(transparent)]
     Money(#[from] MoneyError),
-    /// A bug computed wrong postings.
     #[error("account postings in {currency} sum to {by}, not to zero")]
     Unbalanced { currency: Currency, by: Nano },
 }

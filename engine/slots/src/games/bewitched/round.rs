@@ -23,7 +23,6 @@ pub struct BewitchedRound<'a> {
     free_spins: FreeSpins,
     gamble: Gamble,
     in_free_spins: bool,
-    /// Amount to gamble.
     line_win_coins: u64,
     win_coins: u64,
 }

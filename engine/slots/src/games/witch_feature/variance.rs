@@ -112,7 +112,6 @@ pub(super) fn std_dev(model: &Model, means: &Means, samples: Samples) -> (f64, f
     (deviation, all.sqrt() / (2.0 * deviation))
 }
 
-/// Draws the samples with fixed seeds, so that a model always has the same samples.
 #[must_use]
 pub fn sampled(model: &Model) -> Samples {
     let [high, wilds, mega] =
@@ -121,8 +120,7 @@ pub fn sampled(model: &Model) -> Samples {
     [high, wilds, mega, exploded, with_base]
 }
 
-/// Returns the samples of a model, stored because drawing them takes most of the time of a PAR sheet. A test compares
-/// them with new samples.
+/// Returns the samples of a model, stored because drawing them takes most of the time of a PAR sheet.
 #[must_use]
 pub fn stored(model_hash: &[u8; 32]) -> Option<Samples> {
     STORED_FOR.iter().any(|first| model_hash.starts_with(first)).then_some(STORED)

@@ -138,7 +138,6 @@ impl<'a> Cutter<'a> {
         }
     }
 
-    /// Fails if the kept records end before the requested position, or lack one that partition 0 refers to.
     pub(super) fn finish(self) -> Result<Cut, Failure> {
         let Self { partition, to, archived, home_end, reported, kept, cut, reports, refers, last, fault, undone } =
             self;
