@@ -1,4 +1,4 @@
-//! All commits of a player are in one partition. The home partition, which every process loads, contains the decisions
+//! All commits of a player are in one partition. Partition 0, which every process loads, contains the decisions
 //! that apply to all partitions.
 
 use crate::{
@@ -255,7 +255,7 @@ impl Ledgers {
         }
     }
 
-    /// Waits until the partitions that this process writes have copied a decision of the home partition, or until a
+    /// Waits until the partitions that this process writes have copied a decision of partition 0, or until a
     /// timeout. Returns the partitions that lack the decision.
     pub async fn spread(&self, stream: &StreamId, position: Position) -> Result<Vec<u32>, AppendError> {
         let all = async {

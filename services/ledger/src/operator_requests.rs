@@ -1,5 +1,5 @@
 //! An operator's requests that do not concern a single player (PL-42). The commits of these requests are on shared
-//! streams of the home partition, and their cancellations are on the system stream. A bulk campaign's grants and their
+//! streams of partition 0, and their cancellations are on the system stream. A bulk campaign's grants and their
 //! cancellations are on the streams of its players.
 
 use crate::{

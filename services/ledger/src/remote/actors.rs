@@ -43,7 +43,7 @@ impl Actors {
     /// actors, its event must directly follow the event that approves it.
     pub(super) fn check(&self, proposal: &Proposal, partition: u32) -> Result<(), AppendError> {
         let Proposal { stream, request_id, events, .. } = proposal;
-        // The home partition's writer has already checked the original of a copied commit.
+        // The writer of partition 0 has already checked the original of a copied commit.
         let is_copy = partition != HOME && InternalRequest::copied_position(request_id).is_some();
         let mut approved = false;
         for event in events {

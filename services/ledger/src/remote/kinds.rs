@@ -116,7 +116,7 @@ fn proposers(place: &StreamContext<'_>, event: &Event) -> Roles {
         | Event::AwardReversed { .. }
         | Event::JackpotAwarded(_)
         | Event::PoolReceived { .. } => JACKPOT,
-        // Copies from the home partition; the `pools` module compares them with the originals.
+        // Copies from partition 0; the `pools` module compares them with the originals.
         Event::SwitchSet { .. } | Event::RateSet { .. } if place.copies => JACKPOT.or(LEDGER),
         Event::SwitchSet { .. } | Event::RateSet { .. } => LEDGER,
         Event::ConfigurationReloaded(_) => Roles::NODES,
