@@ -27,13 +27,13 @@ const BUFFER_BYTES: usize = 1 << 16;
 #[command(
     group = clap::ArgGroup::new("what").required(true).args(["bytes", "scaled"]),
     after_help = "Numbers are derived as in the service: each sealed draw determines a 32-byte ChaCha20 seed, which yields \
-    64 words of 32 bits, or 64 scaled numbers."
+    64 words of 32 bits, or 64 numbers from 0 to K-1."
 )]
 pub struct Args {
     /// Write N raw bytes of the generator's output, as little-endian words; 0 for no limit.
     #[arg(long, value_name = "N", value_parser = number)]
     bytes: Option<u64>,
-    /// Write whole numbers from 0 to K-1, computed as for reel stops.
+    /// Write whole numbers from 0 to K-1, drawn in the same way as reel stops.
     #[arg(long, value_name = "K", value_parser = scale)]
     scaled: Option<NonZeroU32>,
     /// Write N numbers (with --format dieharder: N words); 0 for no limit.
