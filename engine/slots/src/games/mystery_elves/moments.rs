@@ -4,8 +4,8 @@
 //! Bonus symbols on the middle reel and on the other reels are counted separately, since only the middle reel can have
 //! Multiplying symbols. The feature ends after three respins without a new symbol. Its mean win is `w(h)` for the
 //! symbols `h` then held. A respin adds no symbol with probability `s`, and changes `h` to `h'` with probability
-//! `p(h -> h')`. From `h`, the mean win is `f(h) = s^3 w(h) + (1 + s + s^2) * (sum of p(h -> h') f(h') over all larger
-//! h')`.
+//! `p(h -> h')`. From `h`, the mean win is
+//! `f(h) = s^3 w(h) + (1 + s + s^2) * (sum of p(h -> h') f(h') over all larger h')`.
 
 use std::collections::BTreeMap;
 

@@ -2,8 +2,8 @@
 //!
 //! A spin with line multiplier `k` wins `A = k L + S + T` bets and awards `K` free spins. `L`, `S` and `T` are the wins of
 //! lines, scatters and treasures. For `phi`, `mu` and `v`, see `bewitched/moments.rs`. The `N` objects of a window have
-//! independent amounts with mean `m` and second moment `q`, so `E[T^2] = m^2 E[N^2] + (q - m^2) E[N]`, and `E[T X] =
-//! m E[N X]` for `X` = `L`, `S` or `K`.
+//! independent amounts with mean `m` and second moment `q`, so `E[T^2] = m^2 E[N^2] + (q - m^2) E[N]`, and
+//! `E[T X] = m E[N X]` for `X` = `L`, `S` or `K`.
 
 use num_traits::One;
 
