@@ -31,7 +31,7 @@ impl<'s> View<'s> {
 }
 
 impl<'s> Transition<'s, '_> {
-    /// Adds the contributions of voided bets to the sums that incidents can pay back to operators. Bets older than
+    /// Sums the contributions of voided bets, which return to operators if an [`Incident`] is declared. Bets older than
     /// `RETURN_MINUTES` are ignored.
     pub fn sum_voids(&mut self, name: &str, partition: u32, (from, to): (u64, u64)) -> Result<(), Refused> {
         let (view, now) = (self.view, Incident::minute_of(self.commit.time_ms));

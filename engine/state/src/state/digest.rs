@@ -1,4 +1,4 @@
-//! Digest of the state at a position, as claimed by `BaseTaken` (PL-37).
+//! Digest of the state at a log position. An audit compares it with the logged `BaseTaken` (PL-37).
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;

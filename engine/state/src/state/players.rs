@@ -130,8 +130,8 @@ impl Players {
         std::mem::take(&mut self.before)
     }
 
-    /// Evicts players that were last used before `Watch::age` reached `used`, and have no unwritten changes or open
-    /// rounds. Returns the name hash at which the next call should start.
+    /// Evicts players that were not used since snapshot `used - 1` began, and have no unwritten changes or open rounds.
+    /// Returns the name hash at which the next call should start.
     pub fn evict(&mut self, from: u64, places: usize, used: u32, watch: Watch) -> Option<u64> {
         let mut seen = self.places.range_mut(from..);
         let mut empty = vec![];
