@@ -22,8 +22,7 @@ type Slots = SmallVec<[Slot; 1]>;
 struct Slot {
     name: SmolStr,
     state: Arc<PlayerState>,
-    /// Number of the first snapshot that contains the player's last change; 0 if the player is unchanged since
-    /// loading.
+    /// Number of the first snapshot that contains the player's last change; 0 if unchanged since loading.
     changed: u32,
     used: u32,
 }

@@ -29,7 +29,7 @@ pub struct PoolState {
     pub last_hit_ms: Option<i64>,
     pub(crate) marks: BTreeMap<u32, Marks>,
     pub(crate) received_from: BTreeSet<SmolStr>,
-    /// Position of the suspension; 0 if the pool is active.
+    /// Position of the latest suspension; 0 if none.
     pub(crate) suspended_at: u64,
     /// For each partition, the last position at which a jackpot hit is awarded although the pool is suspended (BW-20).
     pub(crate) awarded_to: BTreeMap<u32, u64>,

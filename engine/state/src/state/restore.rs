@@ -7,7 +7,7 @@ use crate::events::{LogRestored, Refused};
 pub struct Restores(Vec<(u64, u64)>);
 
 impl Restores {
-    /// Number of the latest restore; 0 if there was none.
+    /// Number of the latest restore; 0 if none.
     #[must_use]
     pub fn current(&self) -> u64 {
         self.0.last().map_or(0, |(_, number)| *number)
