@@ -238,7 +238,7 @@ pub enum Event {
     /// Pool's stream: an incident was declared (PL-38).
     IncidentDeclared(Box<Incident>),
     /// Pool's stream: after an incident, the contributions of one partition's voided rounds are returned to the
-    /// operators' houses. A commit with this event contains no other event.
+    /// operator's house account. A commit with this event contains no other event.
     ContributionsReturned {
         incident: SmolStr,
         partition: u32,

@@ -31,7 +31,6 @@ pub enum InternalRequest<'a> {
     ReportPartition {
         pool: &'a str,
         partition: u32,
-        /// Last reported position.
         to: u64,
     },
     MirrorPool {
@@ -110,7 +109,6 @@ pub enum InternalRequest<'a> {
         end: u64,
     },
     LogVerified {
-        /// Last verified position.
         to: u64,
     },
     LogRefusal {

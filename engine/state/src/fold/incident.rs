@@ -85,9 +85,9 @@ impl<'s> Transition<'s, '_> {
         Err(Refused::BadIncident { reason: reason.to_owned() })
     }
 
-    /// Pays contributions back to the operator's house. Contributions of the current cycle are taken from the
-    /// increments; those of earlier cycles are taken from the reserve and, if the reserve is insufficient, from the
-    /// seed funding (BW-19).
+    /// Pays contributions back to the operator's house account. Contributions of the current cycle are taken from the
+    /// increments; those of earlier cycles are taken from the reserve and, if it is too small, from the seed funding
+    /// (BW-19).
     pub fn return_contributions(
         &mut self,
         name: &'s str,
