@@ -1,5 +1,5 @@
-//! One thread reads and verifies records, workers resolve their players' records, and one thread folds the shared state
-//! in log order. If one stage finds a fault, the other stages still process all earlier batches, so the first
+//! One thread reads and verifies records, workers resolve their players' records, and one thread folds the remaining
+//! state in log order. If one stage finds a fault, the other stages still process all earlier batches, so the first
 //! divergence does not depend on the number of threads.
 
 use crate::{

@@ -60,7 +60,7 @@ impl Campaigns {
         counted.ok_or_else(|| {
             Fault::new(
                 "PL-18: the record uses a campaign that was never granted",
-                "an earlier grant must exist",
+                "the log must grant a campaign before its first use",
                 campaign,
             )
         })

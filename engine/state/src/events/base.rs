@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::values::RecordHash;
 
-/// Digest of the state at a log position, claimed by the writer (PL-37).
+/// Digest of the state at a log position, logged by a platform credential (PL-37).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BaseTaken {
     pub position: u64,

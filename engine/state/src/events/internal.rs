@@ -30,7 +30,6 @@ pub enum InternalRequest<'a> {
     ReportPartition {
         pool: &'a str,
         partition: u32,
-        /// Last reported position.
         to: u64,
     },
     MirrorPool {
@@ -109,7 +108,6 @@ pub enum InternalRequest<'a> {
         end: u64,
     },
     LogVerified {
-        /// Last verified position.
         to: u64,
     },
     LogRefusal {

@@ -49,7 +49,7 @@ pub struct PoolMirrored {
     /// Position of the partition's last decided jackpot hit or void.
     pub decided_to: u64,
     pub awards: Vec<MirroredAward>,
-    /// Contributions to return to operators' house accounts in this partition (PL-38).
+    /// Contributions of voided rounds that this event returns to operators' house accounts (PL-38).
     pub returns: Vec<VoidReturn>,
 }
 

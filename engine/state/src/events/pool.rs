@@ -90,7 +90,7 @@ pub struct TakeBack {
 /// Award for a jackpot hit (BW-16, BW-17). Amounts are in EUR unless stated otherwise.
 ///
 /// The sum `increments + seed_from_reserve + seed_from_house` exceeds `paid` by a fraction of a cent. `to_reserve` is this
-/// fraction plus the increments that the award does not use.
+/// fraction plus the pool's remaining increments.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Award {
     pub hit: u64,
@@ -104,6 +104,7 @@ pub struct Award {
     pub coin_value: CoinValue,
     pub rate: FxRate,
     pub amount: Minor,
+    /// Part of the pool's increments that the award pays.
     pub increments: Nano,
     pub seed_from_reserve: Nano,
     pub seed_from_house: Nano,

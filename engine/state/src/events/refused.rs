@@ -1,8 +1,8 @@
 //! A refused commit has no effect.
 //!
 //! Only the first error of a commit is reported. Checks run in this order: the commit's positions in log and stream,
-//! then its events one by one. For a bet, the order is: switches, account, amount, round number, exchange rate,
-//! campaign or balance, contribution.
+//! then its events one by one. For a bet, the order is: switches that stop bets, account, amount, round number,
+//! exchange rate, balance (in a free round: campaign), contribution.
 
 use smol_str::SmolStr;
 

@@ -10,7 +10,7 @@ use crate::values::{Minor, Nano};
 pub enum VoidedJackpot {
     /// Only in older logs: the round's contribution was removed from the pool, but its awards were not reversed.
     TakenBack,
-    /// The round's contribution stays in the pool unless an incident returns it. No award of the round was paid, and unpaid
+    /// The round's contribution stays in the pool unless an [`Incident`] covers the round. No award of the round was paid, and unpaid
     /// awards return to the pool.
     Kept,
     /// An award was paid, and its amount is charged to the operator's house account. Otherwise the same as

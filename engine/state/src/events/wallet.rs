@@ -21,7 +21,6 @@ pub struct DebitFacts {
     /// Operator's own session id; empty if there is none.
     pub session: SmolStr,
     pub feature_buy: bool,
-    /// Campaign of the free round; `None` if the round is not free.
     pub campaign: Option<SmolStr>,
     /// Price of the free round, which the operator's promotion account pays; 0 if the round is not free.
     pub stake: Minor,

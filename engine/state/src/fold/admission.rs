@@ -38,7 +38,8 @@ impl Stage {
 }
 
 impl Commit {
-    /// If operators are configured, the writer calls this to refuse unapproved voids by the actor [`ANYONE`] (PL-38).
+    /// Refuses unapproved voids by [`ANYONE`] (PL-38). The writer calls this if operators are configured, because
+    /// [`ANYONE`] is the actor only without operators.
     pub fn admit_actors(&self) -> Result<(), Refused> {
         let mut approved = false;
         for event in &self.events {
@@ -137,7 +138,7 @@ impl Admission<'_> {
         }
     }
 
-    /// A switch that an operator turned off can be turned on only by this operator or by the platform (PL-25).
+    /// If an operator stopped bets, only this operator or the platform can permit them again (PL-25).
     fn switch_on(&self, switch: &Switch, actor: &str) -> Result<(), Refused> {
         let off = self.view.system().switches.off().find(|(off, _)| *off == switch);
         let by_others = off.is_some_and(|(_, off)| off.operator() != operator_of(actor));

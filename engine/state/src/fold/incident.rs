@@ -31,7 +31,7 @@ impl<'s> View<'s> {
 }
 
 impl<'s> Transition<'s, '_> {
-    /// Adds the contributions of voided bets to the sums that incidents can pay back to operators. Bets older than
+    /// Sums the contributions of voided bets, which return to operators if an [`Incident`] is declared. Bets older than
     /// `RETURN_MINUTES` are ignored.
     pub fn sum_voids(&mut self, name: &str, partition: u32, (from, to): (u64, u64)) -> Result<(), Refused> {
         let (view, now) = (self.view, Incident::minute_of(self.commit.time_ms));
@@ -86,8 +86,8 @@ impl<'s> Transition<'s, '_> {
     }
 
     /// Pays contributions back to the operator's house account. Contributions of the current cycle are taken from the
-    /// increments; those of earlier cycles are taken from the reserve and, if the reserve is insufficient, from the
-    /// seed funding (BW-19).
+    /// increments; those of earlier cycles are taken from the reserve and, if it is too small, from the seed funding
+    /// (BW-19).
     pub fn return_contributions(
         &mut self,
         name: &'s str,

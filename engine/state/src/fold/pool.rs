@@ -29,8 +29,8 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// Adds a partition's contributions from `from` to `to` to the pool. Jackpot hits and voids before `to` must be
-    /// decided first (BW-11).
+    /// Adds a partition's contributions at log positions `from` to `to` (inclusive) to the pool. Fails while a jackpot hit
+    /// or void before position `to` is undecided (BW-11).
     pub fn take_up(&mut self, name: &'s str, partition: u32, from: u64, to: u64, amount: Nano) -> Result<(), Refused> {
         let (view, home) = (self.view, self.commit.partition);
         let pool = self.pool(name)?;
@@ -68,7 +68,7 @@ impl<'s> Transition<'s, '_> {
     }
 
     /// Returns the partition's oldest undecided jackpot hit or void, which must be at `position`. All contributions
-    /// before `position` must be in the pool.
+    /// up to `position` must be in the pool.
     pub(super) fn next_decision(&mut self, name: &str, partition: u32, position: u64) -> Result<&'s Decision, Refused> {
         let pending = self.view.durable_pending(name);
         let marks = self.pool(name)?.marks(partition);

@@ -129,8 +129,8 @@ impl<'s> Transition<'s, '_> {
         amount: Minor,
         reported: Reported<'_>,
     ) -> Result<(), Refused> {
-        // After a credit, the balance is above 0, so 0 means that the wallet reported none, or that an older version
-        // wrote the log.
+        // After a credit, the wallet's balance is above 0. A reported 0 means that the wallet reported no balance, or that
+        // an older version wrote the log.
         if reported.0 != Minor::ZERO {
             self.note_balance(currency, reported)?;
         }

@@ -45,7 +45,7 @@ impl Transition<'_, '_> {
                 if begins { Ok(()) } else { Err(Refused::BadGeneration { number: begun.number }) }
             }
             (Event::LogRestored(restored), Some(system)) => {
-                // The records lost in a restore may have revealed dealt values, so unused seals must be revoked.
+                // Lost records may have revealed the values of seals that look unused again, so these must be revoked.
                 let ends = |event: &Event| matches!(event, Event::GenerationBegun(begun) if begun.evidence == StartEvidence::Restored);
                 if !self.commit.events.iter().any(ends) {
                     return Err(Refused::BadRestore { number: restored.number });

@@ -13,8 +13,7 @@ pub(super) struct Transition<'s, 'd> {
     pub delta: &'d mut Delta,
     pub postings: Vec<Posting<'s>>,
     pub stepped: Option<u64>,
-    /// Whether a jackpot hit, void or report was already applied in this commit. A commit contains at most one event of
-    /// these three kinds.
+    /// Whether the commit already contained a jackpot hit, void or report; it can contain only one of them.
     pub decided: bool,
     /// Amount of a confirmed debit, not yet spent on a round (PL-31).
     pub debited: Option<(Currency, Minor)>,
@@ -23,9 +22,9 @@ pub(super) struct Transition<'s, 'd> {
     pub left: Option<(u64, Currency, Minor)>,
     pub reversal: Option<(u64, Currency, Minor)>,
     pub reveal: Option<RevealDue>,
-    /// Event approved by the commit. The approved event must be the next event (PL-27).
+    /// Approved event, which must be the next event (PL-27).
     pub approved: Option<Box<Event>>,
-    /// Round whose void the commit has approved. The void must be the next event (PL-38).
+    /// Round whose void is approved. The void must be the next event (PL-38).
     pub approved_void: Option<u64>,
     pub void_approved: bool,
 }

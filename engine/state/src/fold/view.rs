@@ -108,8 +108,8 @@ impl<'a> View<'a> {
         self.durable.pending.get(pool)
     }
 
-    /// Returns how far a partition's contributions can be added to the pool: to the durable end of the pool's own
-    /// partition, or to the last position that another partition reported.
+    /// Returns the last position whose contributions can be added to the pool. In the pool's own partition, this is the
+    /// durable end of the log; for another partition, the end of its latest report.
     pub fn durable_end(self, pool: &PoolState, partition: u32) -> u64 {
         if partition == pool.head.partition {
             return self.durable.end(partition).position;

@@ -32,7 +32,7 @@ impl<'s> Transition<'s, '_> {
                 if let Some(given) = &open.started.contribution {
                     self.pending(&given.pool).totals.open_rounds -= 1;
                 }
-                // Before an open round ends, only the part of its win that `Halve` secured is credited (ME-16).
+                // Of an open round's win, only the part that the player secured (`Halve`) is credited yet (ME-16).
                 (&open.started, open.opened_at, open.opened_ms, &open.jackpots, open.credited)
             }
             (None, Some(settled)) if settled.started.round == number => {

@@ -18,12 +18,12 @@ pub struct Profile {
     pub jackpot: bool,
     /// Maximum price of a round in whole EUR.
     pub bet_eur_max: Option<NonZeroU32>,
-    /// Minimum time in ms between a player's bets, in all games.
+    /// Minimum time between any two bets of a player, even in different games.
     pub round_ms_min: u32,
     /// Idle limit of a session (BW-26).
     pub idle_ms_max: Option<NonZeroU32>,
     pub reality_check_ms: Option<NonZeroU32>,
-    /// Maximum length of a session, and time played per day, in ms; afterwards, bets are refused.
+    /// Bets are refused once the session, or the player's time played that day, reaches this length.
     pub session_ms_max: Option<NonZeroU32>,
     /// Maximum loss per day in whole EUR.
     pub loss_eur_max: Option<NonZeroU32>,

@@ -9,7 +9,7 @@ use crate::values::{Currency, Minor, Rates, exchange};
 pub const BREAK_MS: i64 = 30 * 60_000;
 
 /// A player's figures for one UTC day, either in real money or in play money (PL-17). A loss counts towards the day of
-/// the bet. Time played is the sum of the pauses between actions, except pauses longer than [`BREAK_MS`].
+/// the bet. Time played is the sum of the intervals between actions; those longer than [`BREAK_MS`] count as breaks.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Day {
     number: i64,

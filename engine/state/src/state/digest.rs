@@ -1,5 +1,3 @@
-//! Digest of the state at a position, as claimed by `BaseTaken` (PL-37).
-
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
@@ -17,7 +15,7 @@ use super::void_sums::{PendingVoid, VoidKey, VoidSum};
 use crate::events::Decision;
 use crate::values::{End, Nano, PerCurrency};
 
-/// SHA-256 of the players, sorted by operator and name, and of the rest of the state.
+/// Digest of a log's state (PL-37): SHA-256 of the players, sorted by operator and name, and of the rest of the state.
 ///
 /// While `FORM` is unchanged, the digest of an old log must not change. A field can be added to the state, because default
 /// values are not encoded, but no field can be renamed or removed.

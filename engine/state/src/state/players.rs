@@ -22,8 +22,7 @@ type Slots = SmallVec<[Slot; 1]>;
 struct Slot {
     name: SmolStr,
     state: Arc<PlayerState>,
-    /// Number of the first snapshot that contains the player's last change; 0 if the player is unchanged since
-    /// loading.
+    /// Number of the first snapshot that contains the player's last change; 0 if unchanged since loading.
     changed: u32,
     used: u32,
 }
@@ -130,8 +129,8 @@ impl Players {
         std::mem::take(&mut self.before)
     }
 
-    /// Evicts players that were last used before `Watch::age` reached `used`, and have no unwritten changes or open
-    /// rounds. Returns the name hash at which the next call should start.
+    /// Evicts players that were not used since snapshot `used - 1` began, and have no unwritten changes or open rounds.
+    /// Returns the name hash at which the next call should start.
     pub fn evict(&mut self, from: u64, places: usize, used: u32, watch: Watch) -> Option<u64> {
         let mut seen = self.places.range_mut(from..);
         let mut empty = vec![];

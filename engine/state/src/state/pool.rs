@@ -20,7 +20,7 @@ pub struct PoolState {
     pub increments: Nano,
     pub reserve: Nano,
     pub house_funding: Nano,
-    /// Sum of all contributions, minus those removed by voids and incidents.
+    /// Sum of all contributions, minus those returned after voids or incidents.
     pub contributions: Nano,
     pub paid: Nano,
     pub moved_in: Nano,
@@ -29,12 +29,12 @@ pub struct PoolState {
     pub last_hit_ms: Option<i64>,
     pub(crate) marks: BTreeMap<u32, Marks>,
     pub(crate) received_from: BTreeSet<SmolStr>,
-    /// Position of the suspension; 0 if the pool is active.
+    /// Position of the latest suspension; 0 if none.
     pub(crate) suspended_at: u64,
     /// For each partition, the last position at which a jackpot hit is awarded although the pool is suspended (BW-20).
     pub(crate) awarded_to: BTreeMap<u32, u64>,
     pub(crate) incidents: Arc<BTreeMap<SmolStr, Incident>>,
-    /// Minute of the earliest bets whose contributions an incident can still return.
+    /// Time (Unix minutes) of the earliest bets whose contributions a declared incident can still return.
     pub(crate) returns_from: i64,
     pub(crate) reports: BTreeMap<u32, Reported>,
     /// Position in partition 0 that this copy of the pool reflects; 0 in partition 0 itself.
@@ -118,8 +118,8 @@ impl PoolState {
         (self.home_position > 0).then_some(self.home_position)
     }
 
-    /// Returns whether the jackpot hit can be awarded now. In a suspended pool, only hits before the suspension or the
-    /// latest release can (BW-20).
+    /// Returns whether the jackpot hit can be awarded now. In a suspended pool, a hit after the suspension is held until
+    /// the next `HitsReleased` event (BW-20).
     #[must_use]
     pub fn awards_now(&self, hit: &Hit) -> bool {
         let awarded_to = || self.awarded_to.get(&hit.partition).copied().unwrap_or_default();

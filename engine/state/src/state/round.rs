@@ -82,7 +82,7 @@ impl SettledRound {
                         });
                     }
                     (Event::StepResolved(step), _) => steps = step.round == round,
-                    // An event without scope is the player's choice of a witch, which belongs to no round.
+                    // An empty scope marks the player's choice of a character, not a result of the round.
                     (Event::CollectionChanged { game, scope, changes }, Some(facts))
                         if steps && *game == facts.started.game && !scope.is_empty() =>
                     {

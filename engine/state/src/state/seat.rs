@@ -73,8 +73,8 @@ impl Seats {
         seats.push(Seat::new(opened, time_ms));
     }
 
-    /// Reserves the session's game for `hold_ms`, or removes the seat if `hold_ms` is 0. Returns false if the session has
-    /// no seat.
+    /// Ends the session. For `hold_ms`, the player cannot open another session of the game. Returns false if the session
+    /// has no seat.
     pub fn stand(&mut self, session: SessionName, hold_ms: i64, time_ms: i64) -> bool {
         let Some(seats) = &mut self.0 else { return false };
         let Some(index) = seats.iter().position(|seat| seat.is_for(session)) else { return false };

@@ -32,8 +32,8 @@ impl Switches {
         self.off().find(|(switch, _)| switch.covers(operator, game, rules_version))
     }
 
-    /// Switches off everything that `switch` matches, or switches it on if `off` is `None`. The platform can replace a
-    /// switch that an operator set.
+    /// Stops the bets that `switch` covers, or permits them again if `off` is `None`. The platform can replace a switch
+    /// that an operator set.
     pub fn set(&mut self, switch: &Switch, off: Option<SwitchedOff>) -> Result<(), Refused> {
         if !switch.is_valid() {
             return Err(Refused::BadSwitch);

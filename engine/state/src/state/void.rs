@@ -6,8 +6,8 @@ use crate::events::Refused;
 
 pub const VOID_HOLD_MS: i64 = 72 * 3_600_000;
 
-/// Minimum time in ms between the lapse of a void proposal and a new one for the same round. During this time, the
-/// round's awards can be paid.
+/// Minimum time in ms from the lapse of a void proposal to the next proposal for the same round. A proposal holds the
+/// round's awards; in between, they are paid.
 const REPEAT_AFTER_MS: i64 = 24 * 3_600_000;
 
 /// Maximum number of void proposals kept per player, including lapsed ones.

@@ -1,5 +1,5 @@
-//! Voided rounds' contributions, which stay in the pool unless an incident returns them (PL-38), summed per operator,
-//! game, version and minute of the bet. Sums older than [`RETURN_MINUTES`] are dropped.
+//! Contributions of voided rounds, summed per operator, game, rules version and minute of the bet. They stay in the pool
+//! unless an [`Incident`] (game malfunction) is declared (PL-38). Sums older than [`RETURN_MINUTES`] are dropped.
 
 use std::sync::Arc;
 

@@ -41,7 +41,7 @@ impl Books {
         self.watch.written
     }
 
-    /// Begins a snapshot. The caller must serialize the shared state before the books change.
+    /// Begins a snapshot. The caller must serialize `self`, which excludes players, before the books change.
     pub fn freeze(&mut self) -> Frozen {
         self.watch.age += 1;
         self.watch.is_writing = true;
@@ -54,7 +54,7 @@ impl Books {
         operator.flat_map(move |operator| operator.players.frozen(place, self.watch))
     }
 
-    /// Ends a snapshot. The next snapshot also writes the players of `unwritten`. Drop the result after releasing the
+    /// Ends a snapshot. After a failure, `unwritten` names the players that the next snapshot must also write. Drop the result after releasing the
     /// lock on the books, because dropping it is slow.
     pub fn thaw(&mut self, unwritten: Option<Frozen>) -> impl Sized + use<> {
         self.watch.is_writing = false;

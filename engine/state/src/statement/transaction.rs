@@ -28,7 +28,6 @@ pub enum TransactionKind {
     Refund,
     /// Return of a voided free round to its campaign. The balance is unchanged.
     FreeBetReturned,
-    /// Part of a voided round's win that the void takes back.
     WinTakenBack,
 }
 

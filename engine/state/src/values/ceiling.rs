@@ -1,7 +1,7 @@
 use super::currency::Currency;
 use super::money::Minor;
 
-/// Limits of a currency in minor units.
+/// Limits on bets and deposits in a currency, in minor units.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ceiling {
     /// Maximum balance after a deposit.

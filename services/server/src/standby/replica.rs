@@ -77,7 +77,7 @@ impl PartitionReplica {
     fn new(config: &Config, number: u32) -> Self {
         let index = index_folder(&config.data, number);
         let made = [index.with_extension("views"), index].into_iter().find(|folder| folder.exists());
-        let evidence = made.map(|folder| format!("{} was built from the missing log", folder.display()));
+        let evidence = made.map(|folder| format!("{} contains data from this stream", folder.display()));
         Self { number, evidence, stream: None, ledger: None }
     }
 

@@ -48,7 +48,6 @@ struct Line<'a> {
     /// Whether the service sends the transaction again with the same id after the restore.
     repeated: bool,
     partition: u32,
-    /// Position of the record that caused the wallet transaction.
     position: Position,
     wallet_transaction_id: &'a str,
 }
