@@ -67,7 +67,6 @@ macro_rules! messages {
     };
 }
 
-/// Events.
 macro_rules! events {
     ($($number:literal $event:ident $(($part:ident: $type:ty))? $({
         $($first:literal $(- $last:literal)? $field:ident $(as $as:ident)?),*

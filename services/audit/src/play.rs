@@ -264,8 +264,8 @@ impl<'a> Plays<'a> {
         let place = carries.then(|| (game.name(), collection::scope(game, currency, started.bet)));
         let carried =
             |sharing| place.as_ref().map_or_else(Carried::default, |place| player.carried(game, sharing, place));
-        // In older logs, the round's rules version determines which saved progress applies in all currencies; now the
-        // game's newest version does. The log does not state which one applied.
+        // In older logs, the round's rules version, not the game's newest, determines which saved progress applies in
+        // all currencies. The log does not state which version was used.
         let sharing = [Sharing::Game, Sharing::Version].into_iter().find(|sharing| carried(*sharing) == terms.carried);
         let Some(sharing) = sharing else {
             let carried = carried(Sharing::Game);

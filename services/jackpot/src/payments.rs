@@ -84,8 +84,8 @@ async fn pay_one(ledger: &Handle, (partition, hit, award): &Unpaid) -> Result<()
     }
 }
 
-/// Returns the excess of balance plus award over the maximum balance, in minor units. The player must withdraw it
-/// before the award can be paid.
+/// Returns the amount, in minor units, by which the award would exceed the maximum balance. The player must withdraw it
+/// first.
 pub(crate) fn in_the_way(books: &Books, award: &UnpaidAward) -> i64 {
     let balance = books.player(&award.stream).and_then(|player| player.balance(award.currency)).unwrap_or_default();
     award.amount.0.saturating_sub(i64::MAX - balance.0.max(0)).max(0)

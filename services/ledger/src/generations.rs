@@ -201,7 +201,7 @@ fn tell(partition: u32, begun: &GenerationBegun) {
     }
 }
 
-/// Identity of the log: the hash of record 1 or, after a restore, the hash of that hash and the restore's
+/// Identity of the log: the hash of record 1 or, after a restore, the hash of that hash and the restore's random
 /// number.
 fn identity(ledger: &Handle) -> Result<Option<Hash>, ReadError> {
     let first = ledger.identity()?;

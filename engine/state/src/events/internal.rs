@@ -15,7 +15,6 @@ pub enum InternalRequest<'a> {
         partition: u32,
         hit: u64,
     },
-    /// Appends `AwardSetAside` to the winner's stream.
     SetAwardAside {
         pool: &'a str,
         partition: u32,

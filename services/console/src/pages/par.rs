@@ -44,8 +44,7 @@ async fn part(
 
 async fn sheet(visit: &Visit, told: &GetGameResponse, part: SheetPart) -> Result<Markup, Failure> {
     let (cash, mut told) = (cash(told), told.clone());
-    // The sheet does not show the returns per coin value, which vary with the exchange rates. The cache key excludes
-    // them, so that a sheet stays cached when a rate changes.
+    // The sheet does not show the returns per coin value, which vary with exchange rates. The cache key excludes them.
     if let Some(returns) = &mut told.jackpot_returns {
         returns.coins.clear();
     }
