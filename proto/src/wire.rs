@@ -14,7 +14,7 @@ pub trait Wire: Message + Default + 'static {
     fn written(&self) -> Bytes;
 }
 
-/// Field numbers of the ids in a request message; 0 if the message type has no such field.
+/// Field numbers by which the ids are read from an encoded request; 0 if the message type has no such field.
 #[derive(Debug, Clone, Copy)]
 pub struct NameFields {
     request_id: u32,

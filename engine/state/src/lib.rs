@@ -2,9 +2,6 @@
 //!
 //! Folding [`Commit`]s in log order gives [`Books`]. A commit that breaks an invariant is [`Refused`]. Amounts are
 //! exact ([`Minor`], [`Nano`]), and postings sum to zero ([`Posting`]).
-//!
-//! Each of the modules `values`, `events`, `state` and `fold` uses only modules named before it. `play` uses only `values`;
-//! `statement` uses `values` and `events`.
 
 mod events;
 mod fold;

@@ -1,4 +1,4 @@
-//! Record of an operator's copy of the log (PL-30).
+//! Encoding of the records in an operator's copy of the log (PL-30).
 
 use super::Malformed;
 use crate::log::v1;

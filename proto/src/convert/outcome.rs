@@ -1,5 +1,5 @@
-//! Writes outcomes directly as bytes. Two parts are not written: `part_coins`, which only simulations use, and figures
-//! of collections, because `CollectionChanged` contains their change.
+//! Writes outcomes directly as bytes, without the fields that are not logged. Changes of a player's saved progress are
+//! logged as `CollectionChanged` events.
 
 use super::plain::Out;
 use crate::round::v1;
@@ -81,7 +81,7 @@ fn write_spin(out: &mut Out, outcome: &slots::Outcome, spin: &slots::Spin, ways:
 
 fn write_win(out: &mut Out, win: &slots::Win) {
     let (line, ways) = match win.kind {
-        // Lines and objects are 1-based in messages, and 0-based in the engine.
+        // Numbers of paylines start at 1 in messages, and at 0 in the engine.
         WinKind::Line(line) => (u32::from(line) + 1, 0),
         WinKind::Ways(ways) => (0, ways),
         WinKind::Scatter => (0, 0),

@@ -70,8 +70,8 @@ impl Archive {
         Self { objects, root: Path::default(), place: place.to_owned() }
     }
 
-    /// Returns, for each partition, the last position that the latest upload of all partitions archived. If records up
-    /// to these positions refer to records of other partitions, those records are archived too.
+    /// Returns each partition's last archived position, as of the latest upload that archived all partitions. If
+    /// records up to these positions refer to records of other partitions, those records are archived too.
     pub async fn ends(&self) -> Result<Option<Vec<Position>>, ArchiveError> {
         let Some(bytes) = self.get(ROOT, ROOT_BYTES_MAX).await? else { return Ok(None) };
         let text = String::from_utf8_lossy(&bytes);

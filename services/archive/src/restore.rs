@@ -67,7 +67,8 @@ pub async fn restore_while<'a, 'k>(
     walk.end(segments)
 }
 
-/// Returns the archived checkpoint. If the log was restored, the checkpoint's origin contains the restore's number.
+/// Returns the archived checkpoint. After a restore to an earlier position, the checkpoint's origin (name of the log)
+/// ends with the random number of the restore.
 pub async fn checkpoint(
     archive: &Archive,
     partition: u32,

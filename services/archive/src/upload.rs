@@ -115,8 +115,7 @@ impl<'a> Upload<'a> {
             return Err(self.other_log(position));
         }
         if position > self.tree.size() {
-            // A segment may replace the partial segment at the archive's end only if it contains all records of that
-            // segment.
+            // The new segment replaces the archive's partial last segment, so it must not end before that segment does.
             let full = !self.sealer.is_empty() && self.sealer.bytes_with(&bytes) > self.options.segment_bytes;
             if full && position > archived {
                 self.end_full().await?;

@@ -1,5 +1,6 @@
-//! Compares partitions with each other, if their own audits found no fault. Reports in partition 0 ("home") must match the
-//! logs of the partitions that reported, and copies of pools, rates and switches must match their originals at home.
+//! Compares partitions with each other, if their own audits found no fault. Reports in partition 0 ("home") must match
+//! the logs of the partitions that reported, and copies of pools, exchange rates and stop switches must match the
+//! originals.
 
 use crate::{
     divergence::{Divergence, Fault},

@@ -1,8 +1,8 @@
 //! Audit of an operator's copy of the log (PL-30), which omits other operators' records.
 //!
-//! The audit verifies the copy's hash chain, the links of adjacent records and the completeness of each player's stream,
-//! applies the commits to books without pools, and resolves each step again. [`NOT_CHECKED`] lists the checks that a copy
-//! does not permit.
+//! The audit verifies the copy's hash chain, the links of adjacent records and the completeness of each player's
+//! stream, applies the commits to the books, and resolves each step again. Effects on pools are ignored, because a copy
+//! lacks the pools' streams. [`NOT_CHECKED`] lists the checks that a copy does not permit.
 
 use crate::{
     divergence::{Divergence, Fault, Unusable, open},
@@ -333,7 +333,7 @@ impl<'a> Auditing<'a> {
     }
 }
 
-/// Converts an event for books without pools: a bet contributes nothing, and a paid jackpot becomes a deposit.
+/// Removes references to pools from an event: a bet contributes nothing, and a paid jackpot becomes a deposit.
 fn without_pools(event: &Event) -> Option<Event> {
     let mut event = event.clone();
     match &mut event {

@@ -1,5 +1,5 @@
-//! Adds up play money independently of the books (PL-17), and checks that the service granted every amount and that no
-//! amount reached a pool, an exchange, a promotion or an external account.
+//! Adds up play money independently of the books (PL-17). All of it must come from grants to players, and none may
+//! reach a jackpot pool, the currency exchange, a promotion or an external account.
 
 use crate::divergence::Fault;
 use motherlode_state::{Account, Books, Commit, Currency, Event, Nano, StreamId};

@@ -1,6 +1,6 @@
 //! Third stage of the audit: resolves each step again (PL-06), and checks the events that follow from the step. A step
-//! with a sealed draw is resolved when the draw's dealt value is revealed; until then the step's logged events are
-//! assumed to be correct.
+//! with a sealed draw is resolved when the draw's random value is revealed after the round. Until then, the step's
+//! logged events are assumed to be correct.
 
 use crate::{
     divergence::Fault,
@@ -264,7 +264,8 @@ impl<'a> Plays<'a> {
         let place = carries.then(|| (game.name(), collection::scope(game, currency, started.bet)));
         let carried =
             |sharing| place.as_ref().map_or_else(Carried::default, |place| player.carried(game, sharing, place));
-        // In older logs, a round carries over collection figures only from rounds of the same rules version.
+        // In older logs, the round's rules version, not the game's newest, determines which saved progress applies in
+        // all currencies. The log does not state which version was used.
         let sharing = [Sharing::Game, Sharing::Version].into_iter().find(|sharing| carried(*sharing) == terms.carried);
         let Some(sharing) = sharing else {
             let carried = carried(Sharing::Game);

@@ -59,7 +59,6 @@ pub(crate) struct Playing {
     pub(crate) of: usize,
     pub(crate) pool: Option<SmolStr>,
     pub(crate) place: Option<CollectionKey>,
-    /// Whether the round carries over collection figures from all rules versions of its game, or only from its own.
     pub(crate) sharing: Sharing,
     pub(crate) live: Live,
     pub(crate) sealed: usize,

@@ -44,7 +44,7 @@ pub struct Proven {
 pub enum ShownDraw {
     /// An older version of Motherlode logged the step without a sealed draw.
     Unsealed,
-    /// The dealt value matches the seal in the record at this position, which precedes the step.
+    /// The draw's revealed value matches its seal (hash) in the record at this position, which precedes the step.
     Sealed(Sealed, Position),
     NotShown(u64),
     /// The draw was revoked, because its key was lost.

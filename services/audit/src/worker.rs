@@ -41,7 +41,7 @@ impl<'a> Worker<'a> {
     }
 
     /// Checks batches and sends them to the last stage, `fold`. If a commit is faulty, sends only the batch's commits
-    /// before it. Holds the last `kept` sent batches in memory.
+    /// before it. Holds the last `kept` batches until `fold` has dropped them, so that this thread frees their memory.
     pub(crate) fn run(
         &mut self,
         parts: &Receiver<RecordBatch>,

@@ -53,7 +53,7 @@ pub(crate) async fn shared(
     made: impl Future<Output = Result<Markup, Failure>>,
 ) -> Result<Response, Failure> {
     let who = visit.who();
-    // Users with the same roles share a rendered part, because parts contain no forms and no anti-forgery tokens.
+    // An operator's users with the same roles can share a cached part, because it has no session data.
     let name = format!("{} {} {}", who.operator, who.roles, visit.asked);
     let Some(part) = visit.app.shared.part(name) else { return Ok(answer(made.await?)) };
     visit.api.report().get_identity(GetIdentityRequest {}).await?;

@@ -4,7 +4,7 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    /// Accepts the names described at `console.hosts`, which prevents DNS rebinding on loopback.
+    /// Returns the host names that requests may use (see `console.hosts`). Refusing others prevents DNS rebinding.
     pub(crate) fn new(address: std::net::SocketAddr, hosts: &[String]) -> Self {
         let loopback = address.ip().is_loopback();
         let own = [address.ip().to_string(), format!("[{}]", address.ip())];

@@ -1,5 +1,5 @@
-//! Rate limits of the public pages, per address and in total. The limits are checked first, because
-//! the pages need no credential.
+//! Rate limits of the public pages, which need no credential, per address and in total. The limits are checked before
+//! the service is called.
 
 use crate::{document, failure::Failure};
 use axum::response::Response;

@@ -29,7 +29,7 @@ pub(crate) fn explained(name: &str) -> Markup {
     }
 }
 
-/// Explains a rendered name, unless it contains elements such as links.
+/// Adds the term's explanation to a rendered name, unless the name contains elements such as links.
 pub(crate) fn explained_in(name: &Markup) -> Markup {
     if name.0.contains(['<', '&']) { name.clone() } else { explained(&name.0) }
 }

@@ -177,8 +177,8 @@ impl PoolCoordinator {
         }
     }
 
-    /// Reports a partition's contributions: all if `all` is set, otherwise only those up to the last jackpot hit or
-    /// void. Returns whether some contributions remain unreported.
+    /// Appends the sums of `other`'s contributions to the pool's stream: of all contributions if `all` is set,
+    /// otherwise only up to the last jackpot hit or voided round. Returns whether some contributions remain unreported.
     async fn report(&self, pool: &str, other: &Handle, all: bool) -> Result<bool, AppendError> {
         let (home, partition) = (self.ledgers.home(), other.partition());
         let mut again = all;

@@ -1,5 +1,5 @@
-//! Copies rates and switches from partition 0 to all other partitions. The request id of a copied commit contains the
-//! original's position, so that no commit is copied twice.
+//! Copies partition 0's exchange rates and stop switches to all other partitions. The request id of a copied commit
+//! contains the original's position, so that no commit is copied twice.
 
 use crate::proposal::{append_there, proposal};
 use motherlode_ledger::{AppendError, FetchError, Handle, is_copied};

@@ -1,5 +1,5 @@
-//! Jackpot counters (BW-13, BW-14), refreshed when the Unix time is a multiple of the pool's interval. Wins within the
-//! same interval count as simultaneous (BW-17).
+//! Jackpot counters (BW-13, BW-14), refreshed when the Unix time is a multiple of the pool's interval. BW-17 states the
+//! amount of a second win between two refreshes.
 
 use crate::wire::status;
 use motherlode_ledger::{Handle, fields, fields::timestamp, offer};

@@ -1,5 +1,5 @@
-//! Pays awards, in turn for each operator. An award is not paid while it would raise the balance above the account's
-//! limit, or while a void of its round is proposed (PL-38).
+//! Pays awards, one per operator in turn, so that an operator's many awards do not delay others. An award is not paid
+//! while it would raise the balance above the account's limit, or while a void of its round is proposed (PL-38).
 
 use crate::proposal::proposal;
 use futures_util::future::join_all;
@@ -84,7 +84,8 @@ async fn pay_one(ledger: &Handle, (partition, hit, award): &Unpaid) -> Result<()
     }
 }
 
-/// Returns the amount that the player must withdraw before the award can be paid, in minor units.
+/// Returns the amount, in minor units, by which the award would exceed the maximum balance. The player must withdraw it
+/// first.
 pub(crate) fn in_the_way(books: &Books, award: &UnpaidAward) -> i64 {
     let balance = books.player(&award.stream).and_then(|player| player.balance(award.currency)).unwrap_or_default();
     award.amount.0.saturating_sub(i64::MAX - balance.0.max(0)).max(0)

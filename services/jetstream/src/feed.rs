@@ -81,8 +81,8 @@ struct StreamEnd {
 }
 
 impl Feed {
-    /// Opens the feed and returns each partition's last published record. A partition without a published record
-    /// starts after its position in `begin`, or at its first record.
+    /// Opens the feed and returns each partition's last published record. A partition without a published record starts
+    /// after its position in `begin` or, if it has none there, at its first record.
     pub async fn open(
         config: &Config,
         subject: &str,

@@ -1,5 +1,5 @@
-//! Follows a stream that another process writes, so that a takeover reads only the latest messages. The answering server may
-//! lag behind the stream's leader.
+//! Follows a stream that another process writes, so that a takeover reads only the latest messages. Messages may be
+//! read from a server that lags behind the stream's leader; a takeover reads up to the leader's last message.
 
 use crate::{
     index::Index,

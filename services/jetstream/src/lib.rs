@@ -3,10 +3,7 @@
 //!
 //! A `<stream>.block` message contains an append in the format of a segment's [block](motherlode_log::block), and the
 //! *epoch* of its writer. A `<stream>.epoch` message begins an epoch. Each message states its expected predecessor, so
-//! each sequence number is used exactly once. Only messages before a recorded [`start`] are removed.
-//!
-//! * **One writer.** Opening the log publishes an epoch message, after which the previous writer's appends fail.
-//! * **Authentication.** Messages without a valid MAC ([`key`]) are skipped, counted and logged.
+//! the server refuses repeated and late messages. Only messages before a recorded [`start`] are removed.
 
 mod check;
 mod expected;

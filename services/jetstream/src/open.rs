@@ -200,7 +200,7 @@ impl Stream {
         OpenError::Stream { stream: self.name.clone(), fault }
     }
 
-    /// Returns the latest recorded log start. The answering server may lag behind the stream's leader.
+    /// Returns the latest recorded log start. Retries while the answering server lags behind the stream's leader.
     pub(crate) fn start(&self) -> Result<Start, OpenError> {
         let (genesis, subject) = (Start::genesis(self.partition), start_subject(&self.name));
         let found = insist(Instant::now() + ANSWER_WAIT, || {

@@ -109,8 +109,8 @@ impl Presence {
         self.taken.iter().map(|taken| (taken.partition, taken.shared.foreign()))
     }
 
-    /// Answers standbys until the future is dropped; ends with a reason if the writer must step down. The future runs
-    /// on the client's thread, so the caller's load does not delay it.
+    /// Answers standbys until the future is dropped; ends with a reason if the writer must step down. The answers are
+    /// sent by the thread of the NATS connection, so the caller's load does not delay them.
     pub fn hold(&self) -> BoxFuture<'_, String> {
         Box::pin(async move {
             let Some(thread) = self.stream.link.handle() else { return "the connection to NATS is closed".to_owned() };
@@ -197,8 +197,8 @@ impl Presence {
             let deviation = match api(client, &format!("STREAM.INFO.{name}"), &json!({})).await {
                 Ok(info) => {
                     if let Some(silence) = quorum_silence(&info).filter(|_| is_judged) {
-                        // Until its latest contact with a majority, the answering server led the stream and had stored
-                        // no takeover, so this process was still the writer.
+                        // The server still led the stream when it last reached a majority (`silence` ago), and had
+                        // stored no takeover at `asked`. Up to the earlier time, this process was the writer.
                         taken.authority.confirm(asked.min(informed.saturating_sub(silence)));
                         confirmed = Instant::now();
                     }
@@ -259,9 +259,9 @@ async fn api(client: &Client, call: &str, body: &Value) -> Result<Value, Failure
     answered(&asked.map_err(|error| unknown(&error))?.map_err(|error| unknown(&error))?)
 }
 
-/// Waits until the first partition's writer has been silent for too long or has left. Returns each readable partition's
-/// latest epoch, or 0 if it has none. `silent` is set while the writer is silent. Time without a connection does not count
-/// as silence.
+/// Waits until the writer of all partitions has been silent for too long or has left. Returns each readable partition's
+/// latest epoch, or 0 if it has none. `silent` is set while the writer is silent. Time without a connection does not
+/// count as silence.
 pub fn vacant<'a>(
     config: &'a Config,
     partitions: &'a [u32],

@@ -1,7 +1,7 @@
-//! Removes the messages before a new start of the log (PL-37). The stream forbids purges, so the writer temporarily
-//! sets a maximum message age. If the writer stops before it removes this limit, the next writer removes it before it
-//! appends. A server that was down applies the limit late and then also removes messages that have reached this age
-//! meanwhile, so a margin of messages before the start is kept.
+//! Removes the messages before the position at which the log now starts (PL-37). The stream forbids purges, so the
+//! writer temporarily sets a maximum message age. If the writer stops before it removes this limit, the next writer
+//! removes it before it appends. A server that was down applies the limit late and then also removes messages that have
+//! reached this age meanwhile, so a margin of messages before the start is kept.
 
 use crate::{
     check::count,

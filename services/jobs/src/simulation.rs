@@ -1,7 +1,7 @@
 //! Simulates rounds. The result depends only on the seed and the number of rounds.
 //!
-//! Each chunk of [`CHUNK_ROUNDS`] rounds has its own player and a derived seed. If a game carries figures from round to
-//! round, the player first plays [`WARM_UP_ROUNDS`] uncounted rounds, because the exact return is a long-term average.
+//! Each chunk of [`CHUNK_ROUNDS`] rounds has its own player and a derived seed. If a game keeps a player's progress
+//! between rounds, the player first plays [`WARM_UP_ROUNDS`] uncounted rounds, because a new player's return differs.
 
 use motherlode_slots::{Carried, Game, Seed, Stake, Tally, simulate, simulate::SimulateError, warm_up};
 use sha2::{Digest, Sha256};

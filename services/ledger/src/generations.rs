@@ -1,6 +1,6 @@
 //! Start of a writer (PL-40): looks for lost records and missing draw keys, then commits the next draw generation. The
 //! files `<keys>.log-<partition>` record the log's end; after a restore to an earlier position, their names end in `-r`
-//! and the restore's number.
+//! and the restore's random number.
 
 use crate::{
     append::{AppendError, Proposal},
@@ -201,7 +201,7 @@ fn tell(partition: u32, begun: &GenerationBegun) {
     }
 }
 
-/// Identity of the log: the hash of record 1 or, after a restore, the hash of that hash and the restore's
+/// Identity of the log: the hash of record 1 or, after a restore, the hash of that hash and the restore's random
 /// number.
 fn identity(ledger: &Handle) -> Result<Option<Hash>, ReadError> {
     let first = ledger.identity()?;

@@ -84,7 +84,6 @@ impl Recovered {
         }
     }
 
-    /// Returns whether the state was recovered from the log in `store`.
     pub(crate) fn is_for(&self, store: &dyn Store) -> Result<bool, OpenError> {
         let shared = &self.applier.shared;
         let ChainHead { position, hash } = *shared.head.borrow();

@@ -32,8 +32,8 @@ pub enum KeyError {
     Entropy(getrandom::Error),
 }
 
-/// Returns the origin of a partition's log. `restore` is the number of the log's latest restore to an earlier position; 0
-/// without restores.
+/// Returns the origin of a partition's log. `restore` is the random number of the log's latest restore; 0 without
+/// restores.
 #[must_use]
 pub fn origin(name: &str, partition: u32, restore: u64) -> String {
     let restore = if restore > 0 { format!("/r{restore}") } else { String::new() };

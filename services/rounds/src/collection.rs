@@ -60,7 +60,7 @@ pub fn carried_under(game: &dyn Game, sharing: Sharing, player: &PlayerState, sc
     with_shared(game, sharing, scope, own, others)
 }
 
-/// Rules version that determines which figures, such as the mark of a received gift, apply in all currencies.
+/// Rules version that determines which saved progress, such as a received gift, applies in all currencies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sharing {
     /// The game's newest version. With an older version, a player could get the gift in each currency (DM-14).

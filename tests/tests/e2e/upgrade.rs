@@ -23,11 +23,11 @@ use std::{
 /// Golden logs of earlier versions, one record per line. Each log contains a round that awaits a guess. If the format
 /// is extended, add a log; never change an existing log.
 pub const LOGS: [(&str, &[&str]); 5] = [
-    // The first log with five games, before reports, voids and switches existed (git commit 6ba7d5f).
+    // The first log with five games, before reports, voids and switches existed.
     ("five-games", &[include_str!("../../golden/five-games.hex")]),
-    // A log of a service without operators (git commit d920879).
+    // A log of a service without operators.
     ("one-machine", &[include_str!("../../golden/one-machine.hex")]),
-    // A log of two partitions with one pool (commit bb679cf).
+    // A log of two partitions with one pool.
     (
         "two-partitions",
         &[include_str!("../../golden/two-partitions-0.hex"), include_str!("../../golden/two-partitions-1.hex")],

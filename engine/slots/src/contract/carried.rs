@@ -1,4 +1,4 @@
-//! Figures that a player carries between rounds, such as crystals.
+//! Figures kept between a player's rounds, such as a number of crystals.
 
 pub const CARRIED_MAX: usize = 12;
 

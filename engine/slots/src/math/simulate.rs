@@ -100,8 +100,8 @@ pub fn simulate(
     play(game, stake, carried, rounds, seed).map(|(tally, _)| tally)
 }
 
-/// Returns the carried figures of a player who has played `rounds` rounds. A simulation of the long-run return starts with
-/// these figures, because a new player's return differs (WF-11, DM-14).
+/// Returns the saved progress of a player who has played `rounds` rounds. A simulation of the long-run return starts
+/// with this progress, because a new player's return differs (WF-11, DM-14).
 pub fn warm_up(game: &'static dyn Game, stake: &Stake, rounds: u64, seed: Seed) -> Result<Carried, SimulateError> {
     play(game, stake, Carried::default(), rounds, seed).map(|(_, carried)| carried)
 }

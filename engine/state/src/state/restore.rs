@@ -7,13 +7,13 @@ use crate::events::{LogRestored, Refused};
 pub struct Restores(Vec<(u64, u64)>);
 
 impl Restores {
-    /// Number of the latest restore; 0 if none.
+    /// Random number of the latest restore; 0 if there was none.
     #[must_use]
     pub fn current(&self) -> u64 {
         self.0.last().map_or(0, |(_, number)| *number)
     }
 
-    /// Number of the latest restore that was logged at or before `position`; 0 if none.
+    /// Random number of the latest restore that was logged at or before `position`; 0 if none.
     #[must_use]
     pub fn number_at(&self, position: u64) -> u64 {
         let before = self.0.partition_point(|(restored, _)| *restored <= position);

@@ -108,8 +108,8 @@ async fn send(
     Ok(Streaming::new_response(Bytes, answer.into_body(), code, None, Some(ANSWER_MAX)))
 }
 
-/// Connection and token of a call that the service has not accepted yet. If the service is in this process, the
-/// connection counts towards the limit of the call's credential, otherwise towards the token's limit.
+/// Connection and token of a call that the service has not accepted yet. A service in this process limits connections
+/// per operator. For a service in another process, the console limits them per token.
 struct LetIn {
     peer: Option<Arc<Peer>>,
     token: Option<String>,

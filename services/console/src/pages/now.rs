@@ -83,7 +83,7 @@ const ALARMING: [(SignificantKind, &str); 6] = [
 const NAMED_MAX: u8 = 5;
 const HOUR_S: i64 = 3_600;
 
-/// Number of missing records at which a follower causes an alert.
+/// Lag behind the writer, in records, from which a follower is shown as an alert.
 const BEHIND: u64 = 1_000;
 
 struct Alert {

@@ -44,7 +44,7 @@ async fn part(
 
 async fn sheet(visit: &Visit, told: &GetGameResponse, part: SheetPart) -> Result<Markup, Failure> {
     let (cash, mut told) = (cash(told), told.clone());
-    // Returns from jackpots vary with the exchange rates. The sheet does not show them, so the cache key excludes them.
+    // The sheet does not show the returns per coin value, which vary with exchange rates. The cache key excludes them.
     if let Some(returns) = &mut told.jackpot_returns {
         returns.coins.clear();
     }

@@ -249,7 +249,7 @@ pub(super) fn state(of: &Round) -> Markup {
     }
 }
 
-/// Includes voided and free rounds.
+/// Row with the sums of bets and wins, including those of voided and free rounds.
 fn total(filter: &Filter<'_>, rounds: &[Round]) -> Vec<Markup> {
     let sum = |of: fn(&Round) -> &Option<Money>| {
         let minor: i64 =

@@ -12,8 +12,8 @@ pub struct Played {
     pub tally: Tally,
     pub seed: Seed,
     pub command: String,
-    /// Whether the game carries figures from one round to the next; if so, simulated players first play uncounted
-    /// warm-up rounds.
+    /// Whether the game keeps a player's progress between rounds; if so, simulated players first play uncounted warm-up
+    /// rounds.
     pub carries: bool,
 }
 

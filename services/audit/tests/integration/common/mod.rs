@@ -59,8 +59,8 @@ pub struct Tale {
     /// Key of the sealed draws; `None` for a log without sealed draws, as written by older versions.
     pub key: Option<[u8; 32]>,
     pub currency: Option<Currency>,
-    /// Rules version of the bets; `None` for the game's newest version. If set, a round carries over collection figures
-    /// only from rounds of this version.
+    /// Rules version of the bets; `None` for the game's newest version. If set, this version also determines which
+    /// saved progress applies in all currencies.
     pub version: Option<&'static str>,
     pub forged: bool,
 }
