@@ -160,7 +160,7 @@ fn of_awards(core: &LedgerCore) -> Result<Position, FetchError> {
     Ok(needed.first)
 }
 
-/// The reports still need the records that their tables lack, and the bets of rounds that these records name.
+/// The reports still need the records that their tables do not include yet, and all commits of the rounds in them.
 fn of_reports(core: &LedgerCore) -> Result<Position, FetchError> {
     let rest: RangeInclusive<Position> = core.follower_views.to() + 1..=core.durable();
     let mut needed = Needed { core, first: *rest.start() };
