@@ -203,8 +203,6 @@ fn tell(partition: u32, begun: &GenerationBegun) {
     }
 }
 
-/// Identity of the log: the hash of record 1 or, after a restore, the hash of that hash and the restore's
-/// number.
 fn identity(ledger: &Handle) -> Result<Option<Hash>, ReadError> {
     let first = ledger.identity()?;
     Ok(match ledger.restores().current() {

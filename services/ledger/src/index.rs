@@ -1,8 +1,8 @@
 //! Index of the log: finds the commits of a round, the awards of a pool, and records by their hash or [names](names).
 //! The index consists of four keyspaces in the store of views.
 //!
-//! Commits are indexed when they change the state, so the index is never behind the state. The newest entries ("notes")
-//! are in memory; older entries are in sorted files ("runs"). A missing, damaged or outdated run is rebuilt from the log.
+//! Commits are indexed when they change the state, so the index is never behind it. The newest entries ("notes") are in
+//! memory; older entries are in sorted files ("runs"). A missing, damaged or outdated run is rebuilt from the log.
 //!
 //! ```text
 //! keyspace  key                                                           value
@@ -224,8 +224,6 @@ impl Index {
         Ok(())
     }
 
-    /// Writes the in-memory entries to a run if there are enough of them, and merges runs while there are more than
-    /// [`RUNS_MAX`].
     pub(crate) fn write_replayed(&self) -> Result<(), ViewError> {
         self.write_full()?;
         while self.state.read().runs.iter().any(|runs| runs.len() > RUNS_MAX) && self.merge()? {}
@@ -273,7 +271,6 @@ impl Index {
         Ok(())
     }
 
-    /// Rebuilds a part of the index from the log. If the new sorted file cannot be written, its entries stay in memory.
     fn rebuild(&self, number: usize, from: Position, to: Position) -> Result<(), OpenError> {
         if from >= to {
             return Ok(());
@@ -425,8 +422,8 @@ impl Index {
         Ok(found)
     }
 
-    /// Returns the positions of commits with this [name](names) or another name with the same hash, latest first, at most
-    /// `max` per run.
+    /// Returns the positions of commits with this [name](names) or another name with the same hash, latest first, at
+    /// most `max` per run.
     pub(crate) fn with_name(&self, operator: &str, name: &str, max: usize) -> Result<Vec<Position>, ViewError> {
         let (wanted, mut found) = (names::key(operator, name), vec![]);
         let runs = self.look(3, |notes| {
@@ -487,7 +484,7 @@ fn having(runs: Vec<Run>, player: &[u8; 8]) -> impl Iterator<Item = Run> {
 
 fn groups(run: &Run, within: &[u8]) -> Result<Vec<Vec<u8>>, ViewError> {
     let (mut groups, mut from) = (vec![], within.to_vec());
-    // After a player's hash (8 bytes), a bet's key has a currency. The keys of later commits have 0 and are skipped.
+    // After a player's hash (8 bytes), a bet's key has a currency. A round's later commits have 0 there and are skipped.
     if from.len() == 8 {
         from.push(1);
     }
@@ -516,8 +513,8 @@ fn latest_bets(run: &Run, group: &[u8], below: u64, max: usize) -> Result<Vec<Be
     Ok(bets)
 }
 
-/// Returns the run's last entries whose key is `all` followed by a number below `below`, in key order. Their `count`s
-/// add up to less than `max` only if there are no more entries.
+/// Returns the run's last entries whose key is `all` followed by a number below `below`, in key order. The sum
+/// of `count` over the entries is below `max` only if there are no more entries.
 fn latest(
     run: &Run,
     all: &[u8],

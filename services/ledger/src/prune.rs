@@ -16,7 +16,6 @@ pub struct PruneLimit {
     pub first: Position,
 }
 
-/// Collects the lowest position of the records that must be kept.
 struct Needed<'a> {
     core: &'a LedgerCore,
     first: Position,
