@@ -484,7 +484,7 @@ fn having(runs: Vec<Run>, player: &[u8; 8]) -> impl Iterator<Item = Run> {
 
 fn groups(run: &Run, within: &[u8]) -> Result<Vec<Vec<u8>>, ViewError> {
     let (mut groups, mut from) = (vec![], within.to_vec());
-    // After a player's hash (8 bytes), a bet's key has a currency. A round's later commits have 0 there and are skipped.
+    // After a player's hash (8 bytes), a bet's key has a currency. Later commits of a round have 0 and are skipped.
     if from.len() == 8 {
         from.push(1);
     }

@@ -5,7 +5,7 @@ use motherlode_runtime::Clock;
 use parking_lot::Mutex;
 use std::{sync::Arc, time::Instant};
 
-/// Between two comparisons, the advances of the system clock and the monotonic clock may differ by this time plus 0.1 %.
+/// Between two checks, the advances of the system clock and the monotonic clock may differ by this time plus 0.1 %.
 const APART_MS_MAX: i64 = 1_000;
 
 /// Maximum time for reading both clocks; if reading took longer, the clocks are not compared.
