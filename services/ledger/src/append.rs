@@ -40,7 +40,6 @@ impl Barrier {
 }
 
 impl Proposal {
-    /// Returns the request whose commit would make the writer refuse this proposal.
     pub(crate) fn barrier(&self, partition: u32) -> Option<Barrier> {
         if let Some(request_id) = Event::series(&self.events) {
             let (stream, request_id) = (self.stream.clone(), request_id.clone());
@@ -57,7 +56,7 @@ impl Proposal {
     pub(crate) fn leaves_open(&self) -> Option<&SmolStr> {
         let StreamId::Player { operator, .. } = &self.stream else { return None };
         let has = |wanted: fn(&Event) -> bool| self.events.iter().any(wanted);
-        // For a bet paid from the operator's wallet, the limit of open rounds was checked with the debit.
+        // The limit of open rounds was already checked when the debit was requested.
         let is_paid = has(|event| matches!(event, Event::DebitConfirmed { .. }));
         let begins = has(|event| matches!(event, Event::RoundStarted(_) | Event::DebitAsked { .. }));
         let ends = has(|event| matches!(event, Event::RoundSettled { .. }));

@@ -5,8 +5,8 @@
 //! makes new seals; older keys are needed for the seals made with them. Once a day, one of the processes locks the file
 //! and adds a key (PL-28), which is used after the file is synced.
 //!
-//! A dealt value also depends on the salt of the draw generation ([`Generations`], PL-40), which is in the log. A
-//! process that starts with an old key file therefore cannot deal the same value twice.
+//! A dealt value also depends on a salt in the log ([`Generations`], PL-40). Each start of a writer logs a new salt, so
+//! a process that starts with an old key file cannot deal the same value twice.
 
 use data_encoding::{HEXLOWER, HEXLOWER_PERMISSIVE};
 use motherlode_log::hash;

@@ -25,9 +25,10 @@ const BYTES: usize = 1 << 20;
 #[derive(Debug, Clone, Default)]
 pub struct StartPolicy {
     pub pages: Option<PathBuf>,
-    /// Folder of the log; `None` if other processes can write the log.
+    /// Data folder of a local log; `None` for a log on JetStream.
     pub log: Option<PathBuf>,
-    /// End of each partition's log, as reported by witnesses. A reported end can prevent a start, but never permit one.
+    /// End of each partition's log, as reported by witnesses, which cosign checkpoints of the log. A reported end can
+    /// prevent a start, but never permit one.
     pub reported: BTreeMap<u32, Position>,
     pub accept_loss: bool,
     pub accept_lost_keys: bool,
@@ -89,7 +90,8 @@ pub struct JudgedStart {
     page: Option<Page>,
 }
 
-/// Returns `None` if the draw keys exist only in memory: a restart discards these keys, so no value is used twice.
+/// Returns `None` if the draw keys exist only in memory. Nothing is judged then, because new keys never deal an old
+/// value again.
 pub fn judge_start(
     ledger: &Handle,
     keys: &DrawKeys,
@@ -201,8 +203,6 @@ fn tell(partition: u32, begun: &GenerationBegun) {
     }
 }
 
-/// Identity of the log: the hash of record 1 or, after a restore, the hash of that hash and the restore's random
-/// number.
 fn identity(ledger: &Handle) -> Result<Option<Hash>, ReadError> {
     let first = ledger.identity()?;
     Ok(match ledger.restores().current() {

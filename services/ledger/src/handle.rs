@@ -42,9 +42,9 @@ use tokio::{
 
 const LOOK: Duration = Duration::from_millis(50);
 /// Maximum age of the store's confirmation that this process is the writer; with an older confirmation, the writer
-/// answers no reads. A standby takes over no sooner than 2.5 s after the writer's last answer, so before this age is
-/// reached, no other process can acknowledge a commit. The exception is a process with all roles, which can take over
-/// at its start.
+/// answers no reads. A confirmed writer also answers standbys, and a standby takes over no sooner than 2.5 s after the
+/// last such answer. Before this age is reached, therefore, no other process can acknowledge a commit. The exception is
+/// a process with all roles, which can take over at its start.
 pub const AUTHORITY_AGE_MAX: Duration = Duration::from_secs(2);
 const CONFIRMATION_WAIT_MAX: Duration = Duration::from_secs(2);
 
@@ -102,8 +102,8 @@ impl Handle {
         self.past.as_ref()?.get(position)
     }
 
-    /// Sets the runtime that publishes durable groups of commits. Most calls that wait for commits should run on it.
-    /// Only the first setting has an effect.
+    /// Sets the runtime that publishes durable groups of commits; calls on it get their answers faster. Only the first
+    /// setting has an effect.
     pub fn publish_on(&self, runtime: &runtime::Handle) {
         if let Way::Here(desk) = &self.way {
             desk.0.publish_on(runtime);

@@ -1,4 +1,4 @@
-//! Finds an operator's records by id when the player's name is not known (PL-20).
+//! Finds an operator's players, requests, sessions and campaigns by id, without the player's id (PL-20).
 
 use crate::{
     append::fingerprint,

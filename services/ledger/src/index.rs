@@ -1,7 +1,7 @@
 //! Index of the log: finds the commits of a round, the awards of a pool, and records by their hash or [names](names).
 //! The index consists of four keyspaces in the store of views.
 //!
-//! A commit is indexed when it is published, so the index is never behind the log. The newest entries ("notes") are in
+//! Commits are indexed when they change the state, so the index is never behind it. The newest entries ("notes") are in
 //! memory; older entries are in sorted files ("runs"). A missing, damaged or outdated run is rebuilt from the log.
 //!
 //! ```text
@@ -208,7 +208,7 @@ impl Index {
             let runs = ALL.map(|keyspace| self.write_run(keyspace, &notes));
             let mut state = self.state.write();
             for (all, run) in state.runs.iter_mut().zip(runs.into_iter().collect::<Result<Vec<_>, _>>()?) {
-                // After a failed rebuild, the new run can cover earlier log positions than existing runs.
+                // Entries that a rebuild failed to write can be older than existing runs.
                 let at = all.partition_point(|of| of.from() < run.from());
                 all.insert(at, run);
             }
@@ -224,8 +224,6 @@ impl Index {
         Ok(())
     }
 
-    /// Writes the in-memory entries to a run if there are enough of them, and merges runs while there are more than
-    /// [`RUNS_MAX`].
     pub(crate) fn write_replayed(&self) -> Result<(), ViewError> {
         self.write_full()?;
         while self.state.read().runs.iter().any(|runs| runs.len() > RUNS_MAX) && self.merge()? {}
@@ -273,7 +271,6 @@ impl Index {
         Ok(())
     }
 
-    /// Rebuilds a part of the index from the log. If the new sorted file cannot be written, its entries stay in memory.
     fn rebuild(&self, number: usize, from: Position, to: Position) -> Result<(), OpenError> {
         if from >= to {
             return Ok(());
@@ -380,8 +377,8 @@ impl Index {
         Ok(found.into_iter().collect())
     }
 
-    /// Returns a player's latest rounds with a number below `below` and a [`group`] that starts with `within`: at least
-    /// `max` rounds, if that many exist.
+    /// Returns the player's latest rounds with a number below `below` and a [`group`] (player, currency, game) that
+    /// starts with `within`. Can return more than `max` rounds; returns fewer only if no more exist.
     pub(crate) fn bets(&self, player: &StreamId, within: &[u8], below: u64, max: usize) -> Result<Vec<Bet>, ViewError> {
         let mut found = vec![];
         let runs = self.look(0, |notes| {
@@ -425,7 +422,8 @@ impl Index {
         Ok(found)
     }
 
-    /// Returns the positions of commits that may have this name, latest first and at most `max` per run.
+    /// Returns the positions of commits with this [name](names) or another name with the same hash, latest first, at
+    /// most `max` per run.
     pub(crate) fn with_name(&self, operator: &str, name: &str, max: usize) -> Result<Vec<Position>, ViewError> {
         let (wanted, mut found) = (names::key(operator, name), vec![]);
         let runs = self.look(3, |notes| {
@@ -486,7 +484,7 @@ fn having(runs: Vec<Run>, player: &[u8; 8]) -> impl Iterator<Item = Run> {
 
 fn groups(run: &Run, within: &[u8]) -> Result<Vec<Vec<u8>>, ViewError> {
     let (mut groups, mut from) = (vec![], within.to_vec());
-    // 8 bytes are a player's hash. Skips the keys of commits after a bet, in which 0 follows instead of a currency.
+    // After a player's hash (8 bytes), a bet's key has a currency. Later commits of a round have 0 and are skipped.
     if from.len() == 8 {
         from.push(1);
     }
@@ -515,8 +513,8 @@ fn latest_bets(run: &Run, group: &[u8], below: u64, max: usize) -> Result<Vec<Be
     Ok(bets)
 }
 
-/// Returns the run's last entries whose key is `all` followed by a number below `below`, in key order. Together, these
-/// entries contain at least `max` rounds if the run has that many.
+/// Returns the run's last entries whose key is `all` followed by a number below `below`, in key order. The sum
+/// of `count` over the entries is below `max` only if there are no more entries.
 fn latest(
     run: &Run,
     all: &[u8],

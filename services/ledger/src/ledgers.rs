@@ -86,7 +86,7 @@ impl Ledgers {
         })))
     }
 
-    /// Has no effect while clones of this value exist, because they share the setting.
+    /// Sets how archived records are read. Has no effect while clones of this value exist.
     #[must_use]
     pub fn with_archive(mut self, archived: Option<ArchivedReads>) -> Self {
         if let Some(partitions) = Arc::get_mut(&mut self.0) {

@@ -75,8 +75,8 @@ fn check_roles(caller: &Caller, roles: Roles) -> Result<(), Refusal> {
     }
 }
 
-/// Cancels the cost reservation that belongs to a campaign's grant. Must be called before the grant is cancelled;
-/// otherwise a concurrent call could reserve the cost again.
+/// Cancels the request that reserves the cost of a campaign's grant. Must be called before the grant is cancelled, so
+/// that no concurrent call reserves the cost of a cancelled grant.
 async fn cancel_reservation(
     ledgers: &Ledgers,
     caller: &Caller,

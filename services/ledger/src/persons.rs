@@ -76,7 +76,7 @@ fn may_erase(ledgers: &Ledgers, operator: &str, stream: &StreamId) -> Result<(),
         return Ok(());
     }
     let last = match ledger.fetch(player.head.position) {
-        // If the player's last record is archived, the log's first remaining record is used instead.
+        // An archived record is older than the log's first remaining record, whose time is used instead.
         Err(FetchError::Read(ReadError::Archived { first, .. })) => ledger.fetch(first)?,
         last => last?,
     };

@@ -28,7 +28,7 @@ use tokio::sync::watch;
 /// given another type.
 ///
 /// No new version is needed for moved code, new kinds of events or stricter refusals. The tests `state_version_*`
-/// compare serialized states of logs that contain every kind of event.
+/// compute the states of test logs with every kind of event and compare their digests with stored digests.
 pub(crate) const STATE_VERSION: u32 = 9;
 
 pub(crate) static PLAYERS: Keyspace =
@@ -187,7 +187,7 @@ impl Players {
         Ok(())
     }
 
-    /// `frozen` must be sorted and without duplicates.
+    /// [`each_once`] must first sort `frozen` and remove duplicates.
     pub(crate) fn write_frozen<B: Deref<Target = Books>>(
         &self,
         frozen: &Frozen,

@@ -16,7 +16,6 @@ pub struct PruneLimit {
     pub first: Position,
 }
 
-/// Collects the lowest position of the records that must be kept.
 struct Needed<'a> {
     core: &'a LedgerCore,
     first: Position,
@@ -160,7 +159,7 @@ fn of_awards(core: &LedgerCore) -> Result<Position, FetchError> {
     Ok(needed.first)
 }
 
-/// The reports still need the records that their tables lack, and the bets of rounds that these records name.
+/// The reports still need the records that their tables do not include yet, and all commits of the rounds in them.
 fn of_reports(core: &LedgerCore) -> Result<Position, FetchError> {
     let rest: RangeInclusive<Position> = core.follower_views.to() + 1..=core.durable();
     let mut needed = Needed { core, first: *rest.start() };

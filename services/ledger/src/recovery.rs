@@ -180,7 +180,7 @@ pub(crate) fn recover(
         }
         store.need_checkpoint();
     }
-    // At later starts, this folder proves that the log existed.
+    // If a later start finds this folder but no log on JetStream, it does not create a new log.
     let folder = store.folder();
     fs::create_dir_all(folder).map_err(|source| OpenError::Folder { folder: folder.to_owned(), source })?;
     snapshot.books.watch();

@@ -60,7 +60,8 @@ pub struct Places {
     pub over: bool,
 }
 
-/// `sealing` omits seals made more than `WALK_MAX` commits before the round.
+/// Finds a round's commits and, in `sealing`, the earlier commits that sealed its draws. At most `WALK_MAX` earlier
+/// commits of the player are read, so `sealing` can be incomplete.
 pub fn places(handle: &Handle, stream: &StreamId, number: u64) -> Result<Option<Places>, FetchError> {
     let Some(commits) = commits(handle, stream, number)? else { return Ok(None) };
     let ends = |event: &Event| match event {

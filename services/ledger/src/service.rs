@@ -47,7 +47,7 @@ impl LedgerApi {
         Self { ledgers: ledgers.into(), followers, stop, ladders, links: None, persons: None }
     }
 
-    /// Only the process that writes a round's partition can serve the round's page.
+    /// Adds links to rounds' public pages. Replicas add no links, because only the writer serves these pages.
     #[must_use]
     pub fn with_links(self, links: Option<RoundLinks>) -> Self {
         Self { links, ..self }

@@ -40,7 +40,7 @@ type State = (Option<Hash>, Key, Books);
 pub(crate) struct Snapshot {
     pub(crate) books: Books,
     pub(crate) players: Arc<Players>,
-    /// Hash key of the snapshot's request names, and the checkpoint without its state; `None` if no snapshot is used.
+    /// Key of the hashes of request names, and the checkpoint with an empty `state`; `None` if no snapshot is used.
     pub(crate) checkpoint: Option<(Key, Checkpoint)>,
     pub(crate) program: Option<Hash>,
 }

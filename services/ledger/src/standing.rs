@@ -90,7 +90,8 @@ impl Standings {
         [Hindrance::Unconfirmed, Hindrance::Append].into_iter().find_map(|by| hindrances[by as usize].clone())
     }
 
-    /// Sets a standing that lasts until a restart: `Failed`, `Damaged` or `Fenced`. Only `Fenced` replaces another.
+    /// Sets a standing that lasts until a restart: `Failed`, `Damaged` or `Fenced`. Only `Fenced` replaces one of the
+    /// others.
     pub(crate) fn fail(&self, standing: Standing) {
         self.standing.send_if_modified(|now| {
             let worse = match now {

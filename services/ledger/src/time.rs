@@ -5,14 +5,13 @@ use motherlode_runtime::Clock;
 use parking_lot::Mutex;
 use std::{sync::Arc, time::Instant};
 
-/// Tolerated difference between the system clock and the monotonic clock, in addition to a thousandth of the elapsed
-/// time.
+/// Between two checks, the advances of the system clock and the monotonic clock may differ by this time plus 0.1 %.
 const APART_MS_MAX: i64 = 1_000;
 
 /// Maximum time for reading both clocks; if reading took longer, the clocks are not compared.
 const LOOK_MS_MAX: i64 = 100;
 
-/// Time for which the deadlines of abandoned rounds ignore a forward jump of the clock.
+/// For this time after a forward jump of the clock, the jump does not make open rounds count as abandoned.
 const DOUBT_MS: i64 = 3_600_000;
 
 const DOUBTED_MS_MIN: i64 = 60_000;

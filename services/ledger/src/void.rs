@@ -1,7 +1,7 @@
 //! Voids of rounds affected by a malfunction (PL-04).
 //!
 //! One commit refunds the bet or free round (PL-18), takes back the credited wins as far as the balance allows (ME-16,
-//! PL-09), and removes the round's changes from the player's collection.
+//! PL-09), and removes the round's changes from the player's collection (progress kept between rounds).
 
 use crate::{
     append::{AppendError, Proposal, fingerprint},

@@ -306,7 +306,7 @@ impl Writer {
             if let Some(newest) = staged.durable.checked_sub(1).and_then(|newest| staged.groups.get(newest))
                 && let Some(page) = self.shared.page.get()
             {
-                // A start compares the log with the end in this file, so the file is written before answers are sent.
+                // The file records the log's end before commits are acknowledged, so a start detects their loss.
                 page.write(newest.end);
             }
             for group in staged.groups.drain(..std::mem::take(&mut staged.durable)) {

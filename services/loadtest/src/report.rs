@@ -28,7 +28,7 @@ pub struct Report {
     pub reads: Reads,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<Cost>,
-    /// Processor time, context switches and memory of the load test itself; `None` without `--pid`.
+    /// Like `cost` (resource usage of the service), but of the load test itself; both are `None` without `--pid`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_cost: Option<Cost>,
     pub books: Books,

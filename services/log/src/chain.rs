@@ -1,7 +1,7 @@
 //! Hash chain: each record contains the SHA-256 of the record before it.
 //!
-//! A record is a protobuf message with this hash as field 1, so its bytes begin with `0A 20`. Hashes are computed over the
-//! stored bytes, which are never encoded again.
+//! A record is a protobuf message with the previous record's hash as field 1, so its bytes begin with `0A 20`. Hashes
+//! are computed over the stored bytes, which are never encoded again.
 
 use bytes::Bytes;
 use sha2::{Digest, Sha256};

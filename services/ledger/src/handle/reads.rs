@@ -147,7 +147,8 @@ impl Handle {
         Ok(self.shared.index.with_hash(hash)?)
     }
 
-    /// Returns the positions of commits that may have this name, latest first. The caller must compare the names.
+    /// Returns the positions of commits with this name (such as a request id) or another name with the same hash,
+    /// latest first. The caller must compare the names.
     pub(crate) fn with_name(&self, operator: &str, name: &str, max: usize) -> Result<Vec<Position>, FetchError> {
         Ok(self.shared.index.with_name(operator, name, max)?)
     }

@@ -8,8 +8,8 @@ use motherlode_runtime::Reason;
 use motherlode_state::{DrawName, DrawSealed, Epoch, Event, Generations, PlayerState, Seal, SealReason, StreamId};
 use std::sync::Arc;
 
-/// If operators are configured, every seal must be made with one of this process's two newest draw keys. Otherwise,
-/// seals made with other keys are accepted unverified.
+/// If operators are configured, every seal must be made with one of this process's two newest draw keys. If none are
+/// configured, seals made with other keys are accepted unverified.
 pub(super) fn check(ledger: &Handle, proposal: &Proposal, has_operators: bool) -> Result<(), AppendError> {
     let Proposal { stream, expected_version, request_id, events, .. } = proposal;
     if let Some(key) = events.iter().find_map(|event| named_key(event).filter(|key| !ledger.draws().knows(*key))) {

@@ -28,7 +28,7 @@ pub(super) fn check(
                 check_version(ledger, proposal)?;
                 match loaded(all, report.partition) {
                     Some(reporting) => check_report(ledger, pool, report, reporting)?,
-                    // The report cannot be checked, because this process has not loaded the reporting partition.
+                    // This process has not loaded the reporting partition, so it accepts the report unchecked.
                     None if report.partition < partitions => {}
                     None => {
                         let reason = format!("there is no partition {}", report.partition);

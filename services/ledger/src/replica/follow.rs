@@ -64,7 +64,7 @@ impl Follower {
 
     fn take(&self, message: FollowRecordsResponse) -> Result<(), OpenError> {
         let FollowRecordsResponse { first_position, records, stalled } = message;
-        // Proposals are still forwarded while the writer is stalled, because the writer refuses them itself.
+        // While the writer accepts no commits, proposals are still forwarded, and the writer refuses them.
         match stalled.as_str() {
             "" => self.applier.shared.standings.clear(Hindrance::Store),
             why => self.applier.shared.standings.hinder(Hindrance::Store, why),

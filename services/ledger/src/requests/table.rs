@@ -171,8 +171,6 @@ impl Requests {
         if full < STRETCHES { Ok(()) } else { self.write(to) }
     }
 
-    /// Writes the in-memory names to a sorted file ("run") if there are enough of them, and merges runs while there are
-    /// more than [`RUNS_MAX`].
     pub(crate) fn write_replayed(&self) -> Result<(), ViewError> {
         self.write_full(Position::MAX)?;
         let runs = || self.state.read().runs.len();
@@ -221,7 +219,6 @@ impl Requests {
         Ok(())
     }
 
-    /// Rebuilds a part of the table from the log. If the new sorted file cannot be written, its names stay in memory.
     fn rebuild(&self, from: Position, to: Position) -> Result<(), OpenError> {
         if from >= to {
             return Ok(());

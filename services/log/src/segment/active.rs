@@ -53,10 +53,10 @@ impl Active {
         Ok(())
     }
 
-    /// Makes all appended bytes durable and removes later bytes from the file.
+    /// Makes all appended bytes durable and removes the remains of a failed append.
     ///
-    /// After a failed sync the kernel may report unwritten pages as clean, so a second sync proves nothing. Therefore the
-    /// bytes are truncated or written again before a second sync.
+    /// After a failed sync the kernel may report unwritten pages as clean, so a second sync proves nothing. Therefore
+    /// the bytes are truncated or written again before a second sync.
     pub fn mend(&mut self) -> io::Result<()> {
         if self.due == Pending::Nothing {
             return Ok(());

@@ -6,8 +6,8 @@
 //! marks u32, each position u64  offset u64
 //! ```
 //!
-//! An outline must match the end of the previous segment and the header of the next segment. Opening by outlines does
-//! not verify the segments' bytes.
+//! An outline is used only if its positions and hash match the headers of its own segment and of the next segment. The
+//! segment's records are then not verified.
 
 use std::path::{Path, PathBuf};
 

@@ -1,5 +1,5 @@
-//! Opening by outlines must return the same log as full verification, and must detect the same damage outside full
-//! segments.
+//! A log opened with outlines must equal the fully verified log, and the same damage outside full segments must be
+//! detected.
 
 use std::{
     fs,
