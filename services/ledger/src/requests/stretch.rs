@@ -1,5 +1,5 @@
-//! Names (hashes) of the requests of consecutive commits, with a hash table: 16 bytes each. Memory is allocated in
-//! advance, so no bet waits for a reallocation.
+//! Hash table of the requests of consecutive commits, with 16 bytes per request. Memory is allocated in advance, so no
+//! bet waits for a reallocation.
 
 use super::name::Name;
 use motherlode_log::Position;

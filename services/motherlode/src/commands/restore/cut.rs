@@ -1,5 +1,5 @@
-//! Cuts off a partition's records after a position or time, and creates the commit that continues the kept records as
-//! another log.
+//! Cuts off a partition's records after a position or time, and creates the record of this restore. From that record
+//! on, verifiers treat the partition as a new log.
 
 use super::undone::Undone;
 use crate::commands::Failure;
@@ -33,7 +33,7 @@ impl To {
     }
 }
 
-/// State after the kept records, from which the commit that follows them is created.
+/// State after the kept records, from which [`restored`](Self::restored) creates the restore's own record.
 #[derive(Debug, Clone, Default)]
 pub(super) struct CutState {
     pub(super) end: Position,
@@ -46,7 +46,8 @@ pub(super) struct CutState {
 pub(super) struct Cutter<'a> {
     partition: u32,
     to: &'a To,
-    /// Last position of the latest complete archive; records up to it refer only to archived records.
+    /// End of the partition at the last complete run of `archive`. Records up to this position refer only to archived
+    /// records.
     archived: Position,
     home_end: Position,
     /// Last position in this partition that the kept records of partition 0 refer to.
@@ -138,7 +139,7 @@ impl<'a> Cutter<'a> {
         }
     }
 
-    /// Fails if the kept records end before the requested position, or lack one that partition 0 refers to.
+    /// Fails if the kept records end before the requested position, or lack a record that partition 0 refers to.
     pub(super) fn finish(self) -> Result<Cut, Failure> {
         let Self { partition, to, archived, home_end, reported, kept, cut, reports, refers, last, fault, undone } =
             self;
