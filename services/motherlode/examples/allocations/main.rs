@@ -18,7 +18,6 @@ use std::{
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
-/// Counts allocations per round.
 #[derive(Parser)]
 struct Args {
     /// Number of rounds in the first measured run; the second has twice as many.

@@ -28,22 +28,18 @@ use std::{
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Compares the service with an empty gRPC echo and a plain file.
 #[derive(Parser)]
 struct Args {
     /// Seconds per measurement.
     #[arg(long, default_value_t = 1.0)]
     seconds: f64,
-    /// Turns.
     #[arg(long, default_value_t = 9)]
     repeats: usize,
-    /// Calls in flight.
     #[arg(long, value_delimiter = ',', default_value = "1,64,256")]
     in_flight: Vec<usize>,
     /// Folder for the temporary log and plain file, on the disk to measure.
     #[arg(long, default_value = "target")]
     folder: PathBuf,
-    /// Connections.
     #[arg(long, default_value_t = 4)]
     connections: usize,
     /// Constant rates, as fractions of the highest measured rate of unary rounds.

@@ -27,13 +27,11 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 const PARTITIONS: [u32; 3] = [1, 2, 4];
 const LOADS: [(usize, bool); 2] = [(64, false), (256, true)];
 
-/// Measures services with several partitions.
 #[derive(Parser)]
 struct Args {
     /// Seconds per measurement.
     #[arg(long, default_value_t = 1.0)]
     seconds: f64,
-    /// Turns.
     #[arg(long, default_value_t = 7)]
     repeats: usize,
     /// Folder for the temporary logs, on the disk to measure.

@@ -34,13 +34,11 @@ const HANGING: &str = "hanging";
 const ASKED_AGAIN_AFTER: Duration = Duration::from_secs(1);
 const CALLS_A_CONNECTION: usize = 256;
 
-/// Measures rounds played with seamless wallets.
 #[derive(Parser)]
 struct Args {
     /// Seconds per measurement.
     #[arg(long, default_value_t = 1.0)]
     seconds: f64,
-    /// Turns.
     #[arg(long, default_value_t = 5)]
     repeats: usize,
     /// Rounds in flight.

@@ -274,7 +274,7 @@ fn numbered(restoring: &Path, request: Option<String>) -> io::Result<u64> {
     }
     let Some(request) = request else { return Ok(0) };
     let mut random = [0; 8];
-    // 48 bits, so that every JSON parser reads the number exactly. Later transaction ids contain it and stay short.
+    // 48 bits: every JSON parser reads the number exactly, and later transaction ids, which contain it, stay short.
     getrandom::fill(&mut random[2..]).map_err(io::Error::other)?;
     let number = u64::from_be_bytes(random).max(1);
     fs::create_dir_all(restoring)?;

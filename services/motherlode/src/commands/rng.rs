@@ -25,8 +25,8 @@ const BUFFER_BYTES: usize = 1 << 16;
 #[derive(Debug, Clone, clap::Args)]
 #[command(
     group = clap::ArgGroup::new("what").required(true).args(["bytes", "scaled"]),
-    after_help = "Numbers are derived as in the service: a key (--seed) determines 32-byte ChaCha20 seeds, each of which \
-    yields 64 words of 32 bits, or 64 scaled numbers."
+    after_help = "Numbers are derived as in the service: a key (--seed) determines 32-byte ChaCha20 seeds, each of \
+    which yields 64 words of 32 bits, or 64 scaled numbers."
 )]
 pub struct Args {
     /// Write N raw bytes of the generator's output, as little-endian 32-bit words; 0 for no limit.

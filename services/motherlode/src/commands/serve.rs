@@ -64,8 +64,8 @@ pub struct Args {
     /// later rounds are replaced, because lost records may have revealed them. The log records the loss.
     #[arg(long)]
     restored: bool,
-    /// Start even if draw keys named in the log were lost. A draw key determines random values for rounds. Unused values
-    /// of a lost key are replaced, and open rounds that need its values can only be voided.
+    /// Start even if draw keys named in the log were lost. A draw key determines random values for rounds. Unused
+    /// values of a lost key are replaced, and open rounds that need its values can only be voided.
     #[arg(long)]
     draw_keys_lost: bool,
     /// Sign with the configured key or a new key, even if another key has signed the log. Verifiers then treat it as

@@ -17,8 +17,7 @@ use std::{
 /// Last record that a restore keeps in each partition, by position or time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum To {
-    /// Positions in partitions 0, 1, and so on; a partition without a position is cut before its first record that
-    /// refers to an omitted record of partition 0.
+    /// Positions in partitions 0, 1, and so on, as in `--position`.
     Positions(Vec<Position>),
     /// Keeps the records up to this time, in Unix milliseconds.
     Time(i64),
