@@ -25,7 +25,6 @@ fn give_draw_key(data: &Path) -> io::Result<()> {
 fn text(log: &File) -> String {
     let length = log.metadata().expect("a file has a length").len();
     let mut text = vec![0; usize::try_from(length).expect("the length fits into usize")];
-    // A read at an offset does not move the position at which the process writes.
     log.read_exact_at(&mut text, 0).expect("a file can be read");
     String::from_utf8_lossy(&text).into_owned()
 }

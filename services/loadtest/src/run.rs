@@ -67,8 +67,8 @@ pub fn run_until<'a>(
             Some(prefix) => service.existing(options.players, prefix).await?,
         };
         let table = Arc::new(table(options, run));
-        // Before the measurement, one round is played on each connection to open it. Once the pool has the
-        // contributions of these rounds, it has all earlier ones too, because it receives contributions in log order.
+        // One round opens each connection before the measurement. Once the pool has these contributions, it has all
+        // earlier ones too, because it receives contributions in log order.
         for (player, lane) in players.iter_mut().zip(&lanes) {
             player.play_round(&table, lane, None).await.map_err(Error::setup("the first round"))?;
         }

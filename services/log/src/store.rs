@@ -70,7 +70,8 @@ pub trait Store: Send {
         0
     }
 
-    /// Confirmations that this process is the only writer; `None` if a lock excludes other writers.
+    /// Time of the store's last confirmation that this process is the only writer; `None` if a lock excludes other
+    /// writers.
     fn authority(&self) -> Option<Arc<Authority>> {
         None
     }

@@ -1,5 +1,5 @@
-//! Converts events of records to JSON. The fields come from the proto descriptors, so the JSON contains all fields.
-//! Amounts in EUR become decimal strings.
+//! Converts events of records to JSON with the proto descriptors, so that fields added to a proto are included. A bytes
+//! field that contains an amount in EUR becomes a decimal string.
 
 use crate::commands::Failure;
 use data_encoding::BASE64;

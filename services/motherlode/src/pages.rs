@@ -3,7 +3,7 @@
 use clap::Command;
 use std::{fs, path::Path};
 
-/// If this variable is set, the page is written instead of compared.
+/// If this environment variable is set, the test updates the page.
 const WRITE: &str = "MOTHERLODE_WRITE_DOCUMENTS";
 
 const PAGE: &str = "docs/reference/generated/cli.md";

@@ -198,7 +198,6 @@ impl Growing {
         let first = self.tree.size() + 1;
         let records = ledger.records(first, count, BYTES)?;
         let Some(last) = records.last() else { return Ok(vec![]) };
-        // Each record contains the hash of the previous record, so only the last record must be hashed.
         let named: Option<Vec<Hash>> = records.iter().map(|record| previous_hash(&record.bytes)).collect();
         let mut entries = named.ok_or_else(|| {
             self.contradiction(

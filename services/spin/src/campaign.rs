@@ -36,7 +36,7 @@ impl SpinApi {
                 self.reserve_single(caller, &account, request, &campaign).await?;
                 self.granted(caller, account, request, campaign).await?
             }
-            // A repeated grant gets the original answer, even if a new grant would be refused now.
+            // A repeated grant gets the original answer.
             Err(refusal) => {
                 let granted =
                     self.ledgers.for_stream(&account.stream)?.find(&account.stream, request_id, fingerprint)?;

@@ -133,7 +133,7 @@ impl Dealer {
         Ok(Event::DrawsRevealed { round, dealt })
     }
 
-    /// Seals a draw that has no seal, or whose key is unavailable. Succeeds even if another process seals the draw first.
+    /// Logs the seal of a new draw for a player who has no usable draw. Succeeds even if another process logs it first.
     pub(crate) async fn seal(
         &self,
         ledger: &Handle,

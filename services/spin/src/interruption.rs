@@ -50,7 +50,7 @@ impl SpinApi {
         let Why { automatic, acted } = why;
         let why = &|_: &OpenRound| Some(automatic.clone());
         let asked = AutomaticStep { round, request_id: request_id.into(), fingerprint, why, acted };
-        // A repeated request gets the original answer, even if a new request would be refused now.
+        // A repeated request gets the original answer.
         let first = match self.ledgers.for_stream(&round.stream)?.find(&round.stream, request_id, fingerprint)? {
             Some(logged) => logged,
             None => {

@@ -27,7 +27,7 @@ use tonic::Code;
 const ROUNDS: u32 = 100;
 const PLAYERS: [&str; 4] = ["ann", "ben", "cat", "dan"];
 
-/// Returns a machine's folder in memory for `draws.page_folder`. Copies of the data folder do not contain it.
+/// Creates one simulated machine's `draws.page_folder`, in memory. Copies of the data folder do not include it.
 pub(crate) fn machine() -> TempDir {
     tempfile::tempdir_in("/dev/shm").unwrap()
 }

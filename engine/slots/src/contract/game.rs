@@ -76,7 +76,7 @@ pub trait Game: Sync + Send {
     fn facts(&self) -> Vec<Fact> {
         vec![]
     }
-    /// Parts of the return; at most [`crate::contract::outcome::PARTS_MAX`] of them.
+    /// Kinds of win that add up to the game's return; at most [`crate::contract::outcome::PARTS_MAX`].
     fn parts(&self) -> &'static [PartName] {
         self.edition().parts
     }

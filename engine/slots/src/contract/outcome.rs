@@ -35,7 +35,7 @@ pub struct Outcome {
     /// Amount that this step credits, in minor units (ME-16).
     pub credited_minor: u64,
     pub carried: Option<Carried>,
-    /// Coins won by each part in [`crate::Game::parts`]. Not logged.
+    /// Coins won per kind of win in [`crate::Game::parts`]. Not logged.
     pub part_coins: [u64; PARTS_MAX],
 }
 

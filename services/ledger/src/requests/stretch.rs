@@ -1,5 +1,5 @@
-//! Hash table with the names (hashes) of the requests of consecutive commits. A name and its slots take 16 bytes.
-//! Memory is allocated in advance, so no bet waits for a reallocation.
+//! Hash table of the requests of consecutive commits, with 16 bytes per request. Memory is allocated in advance, so no
+//! bet waits for a reallocation.
 
 use super::name::Name;
 use motherlode_log::Position;

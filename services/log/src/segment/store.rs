@@ -42,8 +42,8 @@ const SPARE_DUE: u64 = 8;
 pub struct Options {
     /// Size of a segment file, from 4 KiB to 1 GiB. An append must fit into one segment.
     pub segment_bytes: u64,
-    /// Number of zero bytes written ahead at a time, at least 512. The thread that fills the next segment writes twice
-    /// this number.
+    /// Number of zero bytes written ahead at a time, at least 512. The background thread that prepares the next segment
+    /// writes twice as many at a time.
     pub zero_bytes: u64,
 }
 
@@ -321,8 +321,8 @@ impl Walked {
     }
 }
 
-/// Opens a log's present records for reading only; another process may write the log. Makes these records durable,
-/// and verifies them and their hash chain. Returns the reader and the hash of the last record.
+/// Opens a log's present records for reading only; another process may write the log. Verifies these records and their
+/// hash chain, and syncs the files in case the writer has not. Returns the reader and the hash of the last record.
 pub fn read_present(dir: &Path, partition: u32) -> Result<(Arc<dyn Reader>, Hash), ScanError> {
     let disk: Arc<dyn Disk> = Arc::new(OsDisk);
     let Walked { walk, start, index, .. } = Walked::new(&disk, dir, partition, false)?;

@@ -20,7 +20,7 @@ static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
 #[derive(Parser)]
 struct Args {
-    /// Number of rounds in the shorter of the two runs.
+    /// Number of rounds in the first measured run; the second has twice as many.
     #[arg(long, default_value_t = 10_000)]
     rounds: u64,
 }

@@ -5,7 +5,7 @@ use super::{Args, Running, named, played, span};
 use std::{error::Error, fs, time::Duration};
 use tokio::time::{Instant, sleep};
 
-/// Operator of the first wallet of --wallets whose round ends are not reported.
+/// Operator that uses the first wallet of --wallets without `close_rounds`.
 pub const UNREPORTED: &str = "unreported";
 
 const LOOK_EVERY: Duration = Duration::from_millis(100);

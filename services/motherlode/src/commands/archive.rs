@@ -70,8 +70,8 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     say(&text)
 }
 
-/// Archives partition 0 first. Each other partition is archived up to the first record that refers to an unarchived
-/// record of partition 0.
+/// Archives partition 0 first. The archive of each other partition ends before the first record that refers to an
+/// unarchived record of partition 0.
 async fn all(
     args: &Args,
     archive: &Archive,

@@ -24,7 +24,7 @@ enum What {
     Show(Show),
     /// Record the digests of the newest snapshots as bases in the log of a running service.
     Take(Take),
-    /// Record that an audit of a copy of the log computed the same digest as the latest base.
+    /// Confirm the latest base (logged digest of the state) after an audit of a copy of the log computed this digest.
     Confirm(Confirm),
 }
 
@@ -57,7 +57,7 @@ struct Confirm {
     /// Digest that `motherlode audit --base POSITION` printed.
     #[arg(value_name = "DIGEST")]
     digest: String,
-    /// Person who audited the copy, recorded in the log.
+    /// Person who audited a copy of the log; named in the log.
     #[arg(long, value_name = "NAME")]
     actor: String,
     #[command(flatten)]

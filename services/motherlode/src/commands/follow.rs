@@ -32,8 +32,8 @@ pub struct Args {
     format: Option<Format>,
     /// Resume a feed after the last complete line received for each partition: PARTITION:POSITION,... By default, the
     /// feed starts with the first record. With PARTITION:POSITION:SHA256 (the hash in that line), the command fails if
-    /// the log has another record at the position. On NATS, --after applies only to partitions without messages in the
-    /// stream.
+    /// the log has another record at the position. On NATS, partitions with messages in the stream ignore --after and
+    /// resume after their last message.
     #[arg(long, value_name = "POSITIONS", value_parser = positions)]
     after: Option<BTreeMap<u32, Last>>,
     /// Configuration file (TOML) of `serve`, whose [store] section has the settings for nats://.

@@ -33,8 +33,8 @@ pub struct Args {
     /// Public key of the log. Default: the public key of proofs.key in the folder.
     #[arg(long, value_name = "VKEY", requires = "data")]
     log_key: Option<VerifierKey>,
-    /// Omit the earlier records that sealed the round's draws. The shorter proof does not show when the draws were
-    /// sealed.
+    /// Omit the earlier records with the hashes (seals) of the round's random values. The shorter proof does not show
+    /// when these hashes were logged.
     #[arg(long)]
     without_seals: bool,
     /// Omit outcomes and seals, which follow from the other fields. The proof is shorter, but only a program with the games'

@@ -46,7 +46,7 @@ pub struct Args {
     #[arg(long, value_name = "KEY")]
     key: Option<VerifierKey>,
     /// Restore partition 0 up to the first of these positions, partition 1 up to the second, and so on. A partition
-    /// without a position ends before its first record that refers to a record of partition 0 after the first position.
+    /// without a position ends before its first record that refers to an omitted record of partition 0.
     #[arg(long, value_name = "N,...", value_delimiter = ',', conflicts_with_all = ["check", "time"])]
     position: Vec<Position>,
     /// Restore the records up to this time, such as 2026-11-28T09:00:00Z.
@@ -252,8 +252,9 @@ impl Target {
     }
 }
 
-/// Returns the number of an unfinished restore with the same request. Otherwise returns a random number, so that two
-/// restores of one archive are different logs. Removes an unfinished restore with a different request.
+/// Returns the number of an unfinished restore with the same request. Otherwise returns a random number, which is part
+/// of the restored log's name and distinguishes restores of one archive. Removes an unfinished restore with a different
+/// request.
 fn numbered(restoring: &Path, request: Option<String>) -> io::Result<u64> {
     let path = restoring.join("request");
     let known = match fs::read_to_string(&path) {
@@ -273,7 +274,7 @@ fn numbered(restoring: &Path, request: Option<String>) -> io::Result<u64> {
     }
     let Some(request) = request else { return Ok(0) };
     let mut random = [0; 8];
-    // 48 bits, so that every JSON parser reads the number exactly and transaction ids stay short.
+    // 48 bits: every JSON parser reads the number exactly, and later transaction ids, which contain it, stay short.
     getrandom::fill(&mut random[2..]).map_err(io::Error::other)?;
     let number = u64::from_be_bytes(random).max(1);
     fs::create_dir_all(restoring)?;

@@ -1,10 +1,9 @@
 //! Writes output of the service's random number generator for statistical tests (PL-28). GLI-19 requires tests of the raw
 //! output and of the numbers scaled for games.
 //!
-//! The numbers are generated as in the service. A random key determines the values of a player's draws. A draw's value
-//! and the request id determine a seed (see [`draw`]), from which [`Draws`] generates numbers. As in a step of a round,
-//! at most [`DRAWS_PER_SEED`] numbers come from one seed. `tests/python/test_rng.py` runs NIST SP 800-22 on the raw and
-//! the scaled output.
+//! As in the service, a secret key determines a sequence of 32-byte values. Each value and a request id determine a
+//! seed (see [`draw`]), from which [`Draws`] generates numbers. As in a step of a round, at most [`DRAWS_PER_SEED`]
+//! numbers come from one seed. `tests/python/test_rng.py` runs NIST SP 800-22 on the raw and the scaled output.
 //!
 //! On 22 November 2026 dieharder 3.31.1 rated none of 51 p-values FAILED, and one WEAK
 //! (`rng --bytes 0 --seed $SEED | dieharder -g 200 -d $TEST`).
@@ -26,23 +25,23 @@ const BUFFER_BYTES: usize = 1 << 16;
 #[derive(Debug, Clone, clap::Args)]
 #[command(
     group = clap::ArgGroup::new("what").required(true).args(["bytes", "scaled"]),
-    after_help = "Numbers are derived as in the service: each sealed draw determines a 32-byte ChaCha20 seed, which yields \
-    64 words of 32 bits, or 64 numbers from 0 to K-1."
+    after_help = "Numbers are derived as in the service: a key (--seed) determines 32-byte ChaCha20 seeds, each of \
+    which yields 64 words of 32 bits, or 64 scaled numbers."
 )]
 pub struct Args {
-    /// Write N raw bytes of the generator's output, as little-endian words; 0 for no limit.
+    /// Write N raw bytes of the generator's output, as little-endian 32-bit words; 0 for no limit.
     #[arg(long, value_name = "N", value_parser = number)]
     bytes: Option<u64>,
     /// Write whole numbers from 0 to K-1, drawn in the same way as reel stops.
     #[arg(long, value_name = "K", value_parser = scale)]
     scaled: Option<NonZeroU32>,
-    /// Write N numbers (with --format dieharder: N words); 0 for no limit.
+    /// Write N numbers (with --format dieharder: N 32-bit words); 0 for no limit.
     #[arg(long, value_name = "N", value_parser = number, default_value = "0", conflicts_with = "bytes")]
     count: u64,
     /// Format of the numbers.
     #[arg(long, value_enum, default_value_t, conflicts_with = "bytes")]
     format: Format,
-    /// Draw key of 64 hexadecimal digits, for a reproducible export; random by default.
+    /// Key of 64 hexadecimal digits that determines all numbers, for a reproducible export; random by default.
     #[arg(long, value_name = "HEX", value_parser = simulate::seed)]
     seed: Option<Seed>,
 }
@@ -56,9 +55,9 @@ enum Format {
     /// One decimal number per line.
     #[default]
     Lines,
-    /// File for `dieharder -g 202`. dieharder reads 32-bit words, so K must be a power of two: the numbers' bits are
-    /// packed into words, with the first number in the highest bits. A number that does not fit is split: its low bits
-    /// start the next word.
+    /// File for `dieharder -g 202`. The numbers' bits are packed into 32-bit words, with the first number in the
+    /// highest bits. A number that does not fit is split: its low bits start the next word. --scaled must be a power of
+    /// two, so that every bit is uniformly random.
     Dieharder,
 }
 

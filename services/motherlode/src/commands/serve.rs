@@ -60,12 +60,12 @@ pub struct Args {
     /// Serve no console.
     #[arg(long)]
     no_console: bool,
-    /// Start even if acknowledged records were lost, as after a restore from a backup. The seals of unused draws are
-    /// revoked, and the log records the loss.
+    /// Start even if acknowledged records were lost, as after a restore from a backup. The sealed random values for
+    /// later rounds are replaced, because lost records may have revealed them. The log records the loss.
     #[arg(long)]
     restored: bool,
-    /// Start even if keys of draws in the log were lost. Unused draws get values from new keys, and open rounds
-    /// whose draws were sealed with a lost key can only be voided.
+    /// Start even if draw keys named in the log were lost. A draw key determines random values for rounds. Unused
+    /// values of a lost key are replaced, and open rounds that need its values can only be voided.
     #[arg(long)]
     draw_keys_lost: bool,
     /// Sign with the configured key or a new key, even if another key has signed the log. Verifiers then treat it as

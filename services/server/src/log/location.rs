@@ -91,7 +91,7 @@ impl LogLocation {
 
     pub fn open_written(&self, config: &Config) -> Result<Vec<Box<dyn Store>>, LogError> {
         self.check_partitions(config.partitions, &config.write_partitions())?;
-        // Partitions are created from the last to the first, so if the first partition exists, all others exist.
+        // Partition 0 is created last, so if it exists, all others exist.
         config
             .write_partitions()
             .into_iter()

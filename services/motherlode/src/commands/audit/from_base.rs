@@ -1,4 +1,4 @@
-//! Audits a pruned log from its confirmed base (PL-37), without recomputing outcomes of rounds.
+//! Audits a pruned log from a snapshot whose digest the log confirms (PL-37), without recomputing outcomes of rounds.
 
 use super::args::Args;
 use crate::commands::{Failure, Format, json, say};

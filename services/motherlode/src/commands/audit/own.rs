@@ -1,4 +1,4 @@
-//! Audits an operator's copy (PL-30). The report lists the checks that are not possible with a copy.
+//! Audits an operator's copy of its own records (PL-30). The report lists the checks that need the whole log.
 
 use super::{args::Args, json::of_divergence, sums::cash};
 use crate::commands::{Failure, Format, json, say};

@@ -36,7 +36,7 @@ pub struct Args {
     /// Last day, inclusive.
     #[arg(long, value_name = "YYYY-MM-DD")]
     to: Option<String>,
-    /// Export only this operator's rows. A service sends each operator only its own rows.
+    /// Export only this operator's rows. An operator's credential gives access only to its own rows in any case.
     #[arg(long, value_name = "NAME")]
     operator: Option<String>,
     /// File to write, which appears under this name when it is complete; - means standard output.

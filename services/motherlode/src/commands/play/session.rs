@@ -301,7 +301,7 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
         Ok(asked.map_or(Next::LeftOpen, Next::Choice))
     }
 
-    /// Returns `None` without a jackpot hit, 0 if the award is pending after the maximum wait, or else minor units.
+    /// Returns the jackpot's award in minor units: `None` without a hit, 0 if still pending after the maximum wait.
     async fn jackpot(&mut self, played: &Played) -> Result<Option<i64>, Failure> {
         let Some(hit) = &played.jackpot else { return Ok(None) };
         let mut award = hit.clone();

@@ -34,8 +34,8 @@ pub struct Args {
     /// Public key of the log. If given, the whole archive and its signed checkpoints are also verified.
     #[arg(long, value_name = "KEY")]
     pub(super) key: Option<VerifierKey>,
-    /// On JetStream, also keep the messages of the N seconds before the first kept record. A server that is down during
-    /// the prune removes old messages when it returns; after N seconds, it would also remove kept records.
+    /// On JetStream, also keep the messages of the N seconds before the first kept record. The prune sets a maximum age
+    /// of messages. A server that applies it more than N seconds late, after an outage, also removes kept records.
     #[arg(long, value_name = "N", default_value_t = 86_400)]
     pub(super) margin_seconds: u64,
     /// Only print the limits; remove nothing.

@@ -1,5 +1,5 @@
-//! Cuts off a partition's records after a position or time, and creates the commit that continues the kept records as
-//! another log.
+//! Cuts off a partition's records after a position or time, and creates the record of this restore. From that record
+//! on, verifiers treat the partition as a new log.
 
 use super::undone::Undone;
 use crate::commands::Failure;
@@ -17,8 +17,7 @@ use std::{
 /// Last record that a restore keeps in each partition, by position or time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum To {
-    /// Positions in partitions 0, 1, and so on; a partition without a position is cut before its first record that
-    /// refers to an omitted record of partition 0.
+    /// Positions in partitions 0, 1, and so on, as in `--position`.
     Positions(Vec<Position>),
     /// Keeps the records up to this time, in Unix milliseconds.
     Time(i64),
@@ -33,7 +32,7 @@ impl To {
     }
 }
 
-/// State after the kept records, from which the commit that follows them is created.
+/// State after the kept records, from which [`restored`](Self::restored) creates the restore's own record.
 #[derive(Debug, Clone, Default)]
 pub(super) struct CutState {
     pub(super) end: Position,
@@ -46,7 +45,8 @@ pub(super) struct CutState {
 pub(super) struct Cutter<'a> {
     partition: u32,
     to: &'a To,
-    /// Last position of the latest complete archive; records up to it refer only to archived records.
+    /// End of the partition at the last complete run of `archive`. Records up to this position refer only to archived
+    /// records.
     archived: Position,
     home_end: Position,
     /// Last position in this partition that the kept records of partition 0 refer to.
@@ -138,6 +138,7 @@ impl<'a> Cutter<'a> {
         }
     }
 
+    /// Fails if the kept records end before the requested position, or lack a record that partition 0 refers to.
     pub(super) fn finish(self) -> Result<Cut, Failure> {
         let Self { partition, to, archived, home_end, reported, kept, cut, reports, refers, last, fault, undone } =
             self;
