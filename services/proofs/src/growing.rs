@@ -104,7 +104,7 @@ impl Growing {
         if size == 0 {
             return Ok((anew, Some((checkpoint, note))));
         }
-        // Comparing the last record is enough, because its hash covers all earlier records.
+        // Only the checkpoint's last record is compared with the log, because its hash covers all earlier records.
         let head = anew.files.entries(size - 1, 1)?.first().copied().unwrap_or_default();
         let found = ledger.records(size, 1, BYTES)?.first().map(|record| hash(&record.bytes));
         match found == Some(head) {

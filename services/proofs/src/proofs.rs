@@ -312,7 +312,8 @@ impl Partition {
         Ok(())
     }
 
-    /// If a witness has cosigned more records than the log contains, signing ends, unless the loss of records was accepted.
+    /// Ends signing if a witness has cosigned more records than the log contains, unless `serve --restored` or
+    /// `motherlode restore` accepted the loss.
     pub(crate) fn lost(&self, witness: &str, cosigned: u64) {
         let (partition, end) = (self.ledger.partition(), self.ledger.durable());
         if cosigned <= end.max(self.ledger.generations().lost_to()) {

@@ -97,7 +97,7 @@ impl Follower {
                             Ok(()) => {}
                             Err(_) => return,
                         },
-                        // A report call that found damaged tables waits until the next pass rebuilds them.
+                        // A report call may wait until the next pass of this loop rebuilds damaged tables.
                         () = partition.wanted.notified() => {}
                     }
                 }

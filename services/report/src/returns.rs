@@ -66,8 +66,8 @@ struct Theories {
     all: Theory,
     own: Theory,
     gift: f64,
-    /// Upper bound, per unit of stake, of the rounding error of collected features, which are paid at a mean coin
-    /// value.
+    /// Upper bound, per unit of stake, of the rounding error of collected features, which are paid at the mean coin
+    /// value of several rounds.
     mixed: f64,
     chances: [f64; FEATURES_MAX],
 }

@@ -81,8 +81,8 @@ impl ReportView {
 }
 
 impl FollowerView for ReportView {
-    /// While the existing log is read, events are written only if memory must be freed. After damage to tables, nothing
-    /// is written until the figures are computed again.
+    /// After a start, until the figures include all commits of the existing log, events are written only to free
+    /// memory. After damage to tables, nothing is written until the figures are computed again.
     fn unwritten(&self) -> u64 {
         let figures = self.figures.read();
         let events = &figures.significant.events;

@@ -69,8 +69,8 @@ pub enum Sharing {
     Version,
 }
 
-/// Returns the figures of `own`, with each shared figure replaced by its maximum over all scopes with the same kind of
-/// money (real or play).
+/// Returns `own`, but figures that the game shares between currencies have the player's highest value in any currency
+/// of the same kind (real or play money).
 #[must_use]
 pub fn with_shared<'a>(
     game: &dyn Game,
