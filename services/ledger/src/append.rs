@@ -40,7 +40,6 @@ impl Barrier {
 }
 
 impl Proposal {
-    /// Returns the request whose commit would make the writer refuse this proposal.
     pub(crate) fn barrier(&self, partition: u32) -> Option<Barrier> {
         if let Some(request_id) = Event::series(&self.events) {
             let (stream, request_id) = (self.stream.clone(), request_id.clone());

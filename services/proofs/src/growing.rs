@@ -27,7 +27,6 @@ pub(crate) enum GrowError {
     Files(#[from] io::Error),
     #[error("cannot read the log's records for the Merkle tree: {0}")]
     Log(#[from] ReadError),
-    /// The log contradicts the checkpoint, so no further checkpoints are signed.
     #[error(transparent)]
     Contradiction(#[from] Contradiction),
     #[error("the checkpoint {} was not signed with the key of this process", .0.display())]
@@ -151,7 +150,7 @@ impl Growing {
         Checkpoint { origin: origin.to_owned(), size: self.tree.size(), root: self.tree.root() }
     }
 
-    /// Adds records to the tree; returns false if no records remain to be added.
+    /// Returns false if no records remain to be added.
     pub(crate) fn grow(&mut self, ledger: &Handle, to: Position) -> Result<bool, GrowError> {
         let size = self.tree.size();
         // The tree first grows only to the signed size, where its root is compared with the checkpoint.

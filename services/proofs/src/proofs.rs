@@ -82,8 +82,7 @@ pub struct Proofs(Arc<[Arc<Partition>]>);
 
 impl Proofs {
     /// Opens the trees. The caller must open the trees before the first append, so that a log that contradicts its
-    /// checkpoint stays unchanged. A damaged checkpoint file is renamed to `checkpoint.damaged`. After the tree is
-    /// rebuilt, a new checkpoint is signed.
+    /// checkpoint stays unchanged. A damaged checkpoint file is renamed to `checkpoint.damaged`.
     pub fn open<'a>(
         config: &Config,
         ledgers: impl IntoIterator<Item = &'a Handle>,

@@ -74,7 +74,6 @@ impl Dues {
         Ok(DuesLookup::Yes)
     }
 
-    /// Finds the unpaid credits; `None` if the search would read too many commits.
     fn find(&mut self, ledger: &Handle, from: &Logged) -> Result<Option<PerCurrency<Minor>>, FetchError> {
         let mut due = PerCurrency::default();
         let stream = &from.commit.stream;

@@ -158,7 +158,6 @@ impl Follower {
 }
 
 impl Partition {
-    /// Returns the position of the next commit to read, and the number of durable commits to read from there.
     fn next(&self) -> (u64, usize) {
         let position = self.view.position();
         let published = self.ledger.durable().saturating_sub(position);
@@ -202,7 +201,6 @@ impl Partition {
         Ok(())
     }
 
-    /// Returns an error if the log lacks records that the figures need.
     fn archived(&self) -> Option<ReadError> {
         let (position, first) = (self.view.position() + 1, self.ledger.first());
         (position < first).then_some(ReadError::Archived { position, first })
@@ -215,8 +213,8 @@ impl Partition {
     }
 }
 
-/// `rounds` and `significant` are empty until the existing log is read, so that the rates of these metrics exclude past
-/// events.
+/// `rounds` and `significant` are empty until the commits from before the start are read, so that the rates of these
+/// metrics exclude past events.
 #[derive(Debug, Clone)]
 pub struct Counts {
     pub positions: Vec<u64>,

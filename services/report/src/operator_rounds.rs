@@ -186,7 +186,7 @@ impl Partition {
     }
 }
 
-/// Finds the position of the last record before `end_ms` by binary search, because a partition's times never decrease.
+/// Uses binary search, because a partition's times never decrease.
 fn last_before(ledger: &Handle, end_ms: i64) -> Result<u64, FetchError> {
     let (mut low, mut high) = (ledger.first().saturating_sub(1), ledger.durable());
     if end_ms == i64::MAX {

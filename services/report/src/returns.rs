@@ -131,8 +131,7 @@ impl Returns {
         rounds.into_iter().collect()
     }
 
-    /// Creates the report. The first call takes tens of milliseconds per level, so call it on a separate thread and hold no
-    /// lock.
+    /// The first call takes tens of milliseconds per level, so call it on a separate thread and hold no lock.
     pub(crate) fn report(&self, wanted: &ReturnFilter) -> ReturnList {
         let levels = self.0.iter().filter(|(level, _)| wanted.game.is_empty() || level.game == wanted.game);
         let tallies: Vec<_> = levels

@@ -97,7 +97,6 @@ fn is_play(scope: &str) -> bool {
     scope.split(' ').next() == Some(Currency::PLAY.code())
 }
 
-/// Returns the figures to store: each figure is from `after` if the round changed it, otherwise from `own`.
 #[must_use]
 pub fn noted(own: &Carried, before: &Carried, after: &Carried) -> Carried {
     Carried(std::array::from_fn(|at| if before.0[at] == after.0[at] { own.0[at] } else { after.0[at] }))

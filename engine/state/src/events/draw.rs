@@ -62,7 +62,7 @@ pub struct GenerationBegun {
     pub salt: Salt,
     pub unused_seals_end: bool,
     pub evidence: StartEvidence,
-    /// Position of the last commit whose loss was accepted at this start; 0 if no loss was accepted.
+    /// Position of the last commit whose loss an administrator accepted at this start; 0 if none.
     pub lost_to: u64,
     pub keys_added: Vec<Epoch>,
     pub keys_lost: Vec<Epoch>,

@@ -95,7 +95,6 @@ async fn unknown(visit: &Visit, operator: &str, id: &str) -> Result<Response, Fa
     Ok(layout::page(visit, "Find", form(visit, told)).await)
 }
 
-/// Shows the outcome of an operator's request that concerns no single player.
 async fn of_operator(visit: &Visit, operator: &str, request: &str) -> Result<Response, Failure> {
     let (operator_id, request_id) = (operator.to_owned(), request.to_owned());
     let asked = GetRequestRequest { operator_id, request_id, ..Default::default() };
