@@ -2,7 +2,8 @@
 //!
 //! A row of the report sums the wins of independent rounds. Each win is divided by its bet, then multiplied by a weight
 //! `w`: the bet in rows weighted by stake, otherwise 1. The probability that the row of a correct game is ever outside
-//! its band is at most [`FALSE_ALARM`], over all checks, numbers of rounds and distributions of wins:
+//! its band is at most [`FALSE_ALARM`]. This probability covers all checks together, for any number of rounds and any
+//! distribution of wins:
 //!
 //! * **Too high**: each win is counted only up to a cap, which rises with the number of rounds. Freedman's inequality bounds
 //!   the sum of the capped wins (Freedman 1975, Theorem 1.6).
@@ -10,9 +11,9 @@
 //!   `exp(-t^2 / 2v)`, where `v` is the sum of the weighted wins' second moments (Maurer 2003).
 //!
 //! The bounds hold even if players choose stakes depending on earlier wins. The variance of a row is the sum of
-//! `w^2 sigma^2`, which grows with each round. Its possible values are divided into ranges; range `k` ends at `1.25^k`.
-//! One bound holds for all checks in a range, and the false-alarm probabilities of all ranges add up to
-//! [`FALSE_ALARM`].
+//! `w^2 sigma^2` over its rounds, where `sigma` is the standard deviation of a round's win in bets. Possible variances
+//! are divided into ranges; range `k` ends at `1.25^k`. One bound holds for all checks in a range, and the false-alarm
+//! probabilities of all ranges add up to [`FALSE_ALARM`].
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -97,7 +97,7 @@ impl Follower {
                             Ok(()) => {}
                             Err(_) => return,
                         },
-                        // A report call may wait until the next pass of this loop rebuilds damaged tables.
+                        // The loop continues at once, because a report call may wait for damaged tables to be rebuilt.
                         () = partition.wanted.notified() => {}
                     }
                 }
@@ -177,8 +177,8 @@ impl Partition {
         }
     }
 
-    /// Adds commits to the figures, and reads from the log the bets of rounds that are no longer in memory. After an error,
-    /// the commits before the failed commit remain added.
+    /// Reads the bets of rounds that are no longer in memory from the log. After an error, the commits before the
+    /// failed commit remain added.
     fn fold(&self, commits: &[Arc<Logged>], grown: &watch::Sender<()>) -> Result<(), FetchError> {
         let (mut rest, mut known) = (commits, BTreeMap::new());
         while !rest.is_empty() {

@@ -107,8 +107,7 @@ async fn of_operator(visit: &Visit, operator: &str, request: &str) -> Result<Res
     }
 }
 
-/// Shows the outcome of a request. A request that is not in the log may be a refused bet, so the player's limits are shown
-/// for it.
+/// A request that is not in the log may be a refused bet, so the player's limits are shown for it.
 async fn asked_for(visit: &Visit, account: &Account, request: &str) -> Result<Response, Failure> {
     let asked =
         GetRequestRequest { account: Some(account.clone()), request_id: request.to_owned(), ..Default::default() };
