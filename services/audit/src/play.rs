@@ -1,6 +1,6 @@
 //! Third stage of the audit: resolves each step again (PL-06), and checks the events that follow from the step. A step
-//! with a sealed draw is resolved when the draw's random value is revealed after the round. Until then, the step's
-//! logged events are assumed to be correct.
+//! with a sealed draw (hash of its random value) is resolved when the value is revealed; until then the step's logged
+//! events are assumed to be correct.
 
 use crate::{
     divergence::Fault,

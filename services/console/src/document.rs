@@ -50,8 +50,7 @@ pub(crate) fn answer(code: StatusCode, page: Markup) -> Response {
     (code, media_type, page.into_string()).into_response()
 }
 
-/// Adds the page's digest as ETag, and compresses the page if the browser accepts gzip. If the browser already has this
-/// page, the answer is 304.
+/// Adds the page's digest as ETag, and compresses the page if the browser accepts gzip.
 pub(crate) async fn tagged(asked: &HeaderMap, page: Response) -> Response {
     let (mut parts, body) = page.into_parts();
     let Ok(body) = body.collect().await else { return StatusCode::INTERNAL_SERVER_ERROR.into_response() };

@@ -1,4 +1,5 @@
-//! Draw keys, from which the dealt values of sealed draws are computed.
+//! Draw keys. Each draw's random value (*dealt value*) is derived from a key. Before the value is used, its hash
+//! (*seal*) is logged.
 //!
 //! All processes that seal or play draws share one key file. Each line contains a key's creation time in Unix
 //! milliseconds, the key as 64 hexadecimal digits, and a checksum of 8 digits, which older files lack. The last key

@@ -271,6 +271,7 @@ impl Index {
         Ok(())
     }
 
+    /// If the rebuilt sorted file cannot be written, its entries stay in memory.
     fn rebuild(&self, number: usize, from: Position, to: Position) -> Result<(), OpenError> {
         if from >= to {
             return Ok(());

@@ -226,7 +226,8 @@ fn card_name(card: i32) -> &'static str {
 }
 
 /// Describes the half of the win that the player secured in a step. From rules version 1.0.1 on, this half is credited
-/// at once (ME-16). In earlier versions, it is inferred: the step drew nothing, and the win can be gambled again.
+/// at once (ME-16). Outcomes of earlier versions do not state the half: it was secured if the step drew nothing and the
+/// player can gamble again.
 fn halved(outcome: &Outcome, currency: Currency) -> Option<String> {
     if outcome.credited_minor > 0 {
         return Some(format!("  Half of the win is credited: {}.", minor_units(outcome.credited_minor, currency)));

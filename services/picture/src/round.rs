@@ -24,7 +24,8 @@ pub const MEDIA_TYPE: &str = "text/html; charset=utf-8";
 pub struct Section {
     pub title: String,
     pub drawing: String,
-    /// Drawings of the section's reel windows; in the bet's section, drawings of all symbols.
+    /// Drawings for the web page, such as reel windows. The first section (the bet) also contains hidden definitions of
+    /// the symbols that other sections use.
     pub picture: Markup,
     pub facts: Vec<(&'static str, String)>,
 }

@@ -3,7 +3,7 @@
 
 use motherlode_log::hash;
 
-/// Maximum bytes copied per record, which keeps the verifier's work proportional to the file's size.
+/// Maximum bytes copied per record, so that a small proof file cannot make a verifier restore huge records.
 pub const COPIED_MAX: usize = 4_096;
 /// Minimum length of a copied run. For a shorter run, the copy instruction would be as long as the run.
 const RUN_MIN: usize = 7;

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Number of tile levels; enough for 2^40 records.
+/// Number of stored tile levels. With level 0, which is computed, five levels of 256 hashes hold 2^40 records.
 const LEVELS: usize = 4;
 const HASH: u64 = 32;
 

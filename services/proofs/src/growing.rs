@@ -27,7 +27,6 @@ pub(crate) enum GrowError {
     Files(#[from] io::Error),
     #[error("cannot read the log's records for the Merkle tree: {0}")]
     Log(#[from] ReadError),
-    /// The log contradicts the checkpoint, so no further checkpoints are signed.
     #[error(transparent)]
     Contradiction(#[from] Contradiction),
     #[error("the checkpoint {} was not signed with the key of this process", .0.display())]
@@ -104,7 +103,7 @@ impl Growing {
         if size == 0 {
             return Ok((anew, Some((checkpoint, note))));
         }
-        // Comparing the last record is enough, because its hash covers all earlier records.
+        // Only the checkpoint's last record is compared with the log, because its hash covers all earlier records.
         let head = anew.files.entries(size - 1, 1)?.first().copied().unwrap_or_default();
         let found = ledger.records(size, 1, BYTES)?.first().map(|record| hash(&record.bytes));
         match found == Some(head) {
@@ -151,7 +150,7 @@ impl Growing {
         Checkpoint { origin: origin.to_owned(), size: self.tree.size(), root: self.tree.root() }
     }
 
-    /// Adds records to the tree; returns false if no records remain to be added.
+    /// Returns false if no records remain to be added.
     pub(crate) fn grow(&mut self, ledger: &Handle, to: Position) -> Result<bool, GrowError> {
         let size = self.tree.size();
         // The tree first grows only to the signed size, where its root is compared with the checkpoint.

@@ -103,7 +103,7 @@ pub fn load(path: &Path) -> Result<SignerKey, KeyError> {
     SignerKey::from_secret(text.trim_end()).map_err(|source| KeyError::Malformed { path: path.to_owned(), source })
 }
 
-/// Creates a key file. If `name` is `None`, the key gets a random name. Fails if the file exists.
+/// If `name` is `None`, the key gets a random name. Fails if the file exists.
 pub fn make(path: &Path, name: Option<&str>, kind: KeyKind) -> Result<SignerKey, KeyError> {
     let mut seed = [0; 32];
     getrandom::fill(&mut seed).map_err(KeyError::Entropy)?;

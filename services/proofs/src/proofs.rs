@@ -82,8 +82,7 @@ pub struct Proofs(Arc<[Arc<Partition>]>);
 
 impl Proofs {
     /// Opens the trees. The caller must open the trees before the first append, so that a log that contradicts its
-    /// checkpoint stays unchanged. A damaged checkpoint file is renamed to `checkpoint.damaged`. After the tree is
-    /// rebuilt, a new checkpoint is signed.
+    /// checkpoint stays unchanged. A damaged checkpoint file is renamed to `checkpoint.damaged`.
     pub fn open<'a>(
         config: &Config,
         ledgers: impl IntoIterator<Item = &'a Handle>,
@@ -312,7 +311,8 @@ impl Partition {
         Ok(())
     }
 
-    /// If a witness has cosigned more records than the log contains, signing ends, unless the loss of records was accepted.
+    /// Ends signing if a witness has cosigned more records than the log contains, unless `serve --restored` or
+    /// `motherlode restore` accepted the loss.
     pub(crate) fn lost(&self, witness: &str, cosigned: u64) {
         let (partition, end) = (self.ledger.partition(), self.ledger.durable());
         if cosigned <= end.max(self.ledger.generations().lost_to()) {

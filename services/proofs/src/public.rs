@@ -1,7 +1,7 @@
 use motherlode_proto::round::v1::{Account, Automatic, Round, RoundState, Step, Void};
 use motherlode_runtime::{Reason, Refusal};
 
-/// Returns the refusal for every request that matches no page; the message does not name the requested round.
+/// Returns the same refusal for missing rounds, open rounds and wrong link keys, to hide which rounds exist.
 pub(crate) fn unknown_round() -> Refusal {
     Refusal::new(Reason::RoundUnknown, "there is no such round, or the link is incomplete")
 }

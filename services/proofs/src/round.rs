@@ -10,8 +10,9 @@ use prost::Message as _;
 use std::{collections::BTreeSet, io};
 
 /// Creates the proof of a round. The round's last record has an inclusion proof. An earlier record is proven by its hash
-/// in a later record of the round, or else by an inclusion proof. The proof's `extra` contains the shortened records
-/// ([`RoundRecords`]); if `is_brief` is set, fields that the verifier can derive are omitted.
+/// in a later record of the round, or else by an inclusion proof. The proof's `extra` contains the records
+/// ([`RoundRecords`]), in which copy instructions replace repeated bytes. If `is_brief` is set, the records also omit
+/// fields that the verifier can derive.
 pub fn proof_of(
     files: &Files,
     checkpoint: &Checkpoint,

@@ -1,17 +1,19 @@
 //! Bounds on the deviation of a correct game's live return from its exact return (PL-23).
 //!
-//! A row of the report sums the wins of independent rounds in bets, each weighted by `w`: its stake, or 1. The
-//! probability that the row of a correct game is ever outside its band is at most [`FALSE_ALARM`]. This probability
-//! covers all checks together, for any number of rounds and any distribution of wins:
+//! A row of the report sums the wins of independent rounds. Each win is divided by its bet, then multiplied by a weight
+//! `w`: the bet in rows weighted by stake, otherwise 1. The probability that the row of a correct game is ever outside
+//! its band is at most [`FALSE_ALARM`]. This probability covers all checks together, for any number of rounds and any
+//! distribution of wins:
 //!
 //! * **Too high**: each win is counted only up to a cap, which rises with the number of rounds. Freedman's inequality bounds
 //!   the sum of the capped wins (Freedman 1975, Theorem 1.6).
-//! * **Too low**: wins are not negative, so the lower tail of their sum has the same bound as a normal distribution whose
-//!   variance is the second moment (Maurer 2003).
+//! * **Too low**: wins are not negative, so their sum is `t` below its mean with a probability of at most
+//!   `exp(-t^2 / 2v)`, where `v` is the sum of the weighted wins' second moments (Maurer 2003).
 //!
 //! The bounds hold even if players choose stakes depending on earlier wins. The variance of a row is the sum of
-//! `w^2 sigma^2`. The variances are divided into ranges; range `k` ends at `1.25^k`. One bound holds for all checks in
-//! a range, and the false-alarm probabilities of all ranges add up to [`FALSE_ALARM`].
+//! `w^2 sigma^2` over its rounds, where `sigma` is the standard deviation of a round's win in bets. Possible variances
+//! are divided into ranges; range `k` ends at `1.25^k`. One bound holds for all checks in a range, and the false-alarm
+//! probabilities of all ranges add up to [`FALSE_ALARM`].
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -88,8 +90,8 @@ pub(crate) struct Verdict {
     pub(crate) out_of_band: bool,
 }
 
-/// Compares a row's wins with the band of a correct game. `owed` is the maximum weighted amount that rounding and
-/// gifts of crystals add to the wins of a correct game.
+/// Compares a row's wins with the band of a correct game. `owed` raises the upper bound by the maximum that gifts of
+/// crystals, and rounding at mean coin values, add to the weighted wins.
 pub(crate) fn verdict(parts: &[Stratum<'_>], owed: f64) -> Verdict {
     verdict_at(parts, owed, FALSE_ALARM)
 }
@@ -127,8 +129,8 @@ fn verdict_at(parts: &[Stratum<'_>], owed: f64, false_alarm: f64) -> Verdict {
     }
 }
 
-/// Returns the allowed number of standard deviations on one side, and the standard deviation at the end of the range
-/// that contains `variances`.
+/// For a row whose variances add up to `variances`, returns the number of standard deviations that the false-alarm
+/// probability allows, and the standard deviation at the end of the row's range of variances.
 fn bound(variances: f64, false_alarm: f64) -> (f64, f64) {
     let stretch = variances.max(1.0).log(GROWTH).ceil();
     let chance = false_alarm / 2.0 / ((stretch + 1.0) * (stretch + 2.0));

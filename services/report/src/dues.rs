@@ -1,9 +1,9 @@
-//! Computes which credits to an operator's wallet were unpaid right after a commit (record of the log). The balances of
-//! the commit's transactions include these credits (PL-31, PL-34).
+//! Computes which credits to an operator's wallet were unpaid right after a commit (record of the log). The report adds
+//! these credits to the balances of the commit's transactions (PL-31, PL-34).
 //!
-//! Records of earlier program versions do not state these credits. For such a record, the player's commits are read
-//! backwards to the last paid credit, and then to the commit that caused this credit. Credits are paid in order, so all
-//! credits caused later are unpaid.
+//! Records of earlier program versions do not state unpaid credits. Therefore, the player's commits are read backwards
+//! to the last paid credit, and then to the commit that caused this credit. Credits are paid in order, so all credits
+//! caused later are unpaid.
 
 use motherlode_ledger::{FetchError, Handle, rounds};
 use motherlode_proto::convert::record::Logged;
@@ -27,7 +27,7 @@ pub(crate) enum DuesLookup {
 
 #[derive(Debug)]
 pub(crate) struct Dues {
-    /// Unpaid credits per player right after the next older commit, which is added next; `None` if unknown.
+    /// Unpaid credits per player after the player's latest commit that is not added yet; `None` if unknown.
     known: BTreeMap<StreamId, Option<PerCurrency<Minor>>>,
     left: usize,
 }
@@ -74,7 +74,6 @@ impl Dues {
         Ok(DuesLookup::Yes)
     }
 
-    /// Finds the unpaid credits; `None` if the search would read too many commits.
     fn find(&mut self, ledger: &Handle, from: &Logged) -> Result<Option<PerCurrency<Minor>>, FetchError> {
         let mut due = PerCurrency::default();
         let stream = &from.commit.stream;

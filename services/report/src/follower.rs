@@ -97,7 +97,7 @@ impl Follower {
                             Ok(()) => {}
                             Err(_) => return,
                         },
-                        // A report call that found damaged tables waits until the next pass rebuilds them.
+                        // The loop continues at once, because a report call may wait for damaged tables to be rebuilt.
                         () = partition.wanted.notified() => {}
                     }
                 }
@@ -158,7 +158,6 @@ impl Follower {
 }
 
 impl Partition {
-    /// Returns the position of the next commit to read, and the number of durable commits to read from there.
     fn next(&self) -> (u64, usize) {
         let position = self.view.position();
         let published = self.ledger.durable().saturating_sub(position);
@@ -178,8 +177,8 @@ impl Partition {
         }
     }
 
-    /// Adds commits to the figures, and reads from the log the bets of rounds that are no longer in memory. After an error,
-    /// the commits before the failed commit remain added.
+    /// Reads the bets of rounds that are no longer in memory from the log. After an error, the commits before the
+    /// failed commit remain added.
     fn fold(&self, commits: &[Arc<Logged>], grown: &watch::Sender<()>) -> Result<(), FetchError> {
         let (mut rest, mut known) = (commits, BTreeMap::new());
         while !rest.is_empty() {
@@ -202,7 +201,6 @@ impl Partition {
         Ok(())
     }
 
-    /// Returns an error if the log lacks records that the figures need.
     fn archived(&self) -> Option<ReadError> {
         let (position, first) = (self.view.position() + 1, self.ledger.first());
         (position < first).then_some(ReadError::Archived { position, first })
@@ -215,8 +213,8 @@ impl Partition {
     }
 }
 
-/// `rounds` and `significant` are empty until the existing log is read, so that the rates of these metrics exclude past
-/// events.
+/// `rounds` and `significant` are empty until the commits from before the start are read, so that the rates of these
+/// metrics exclude past events.
 #[derive(Debug, Clone)]
 pub struct Counts {
     pub positions: Vec<u64>,

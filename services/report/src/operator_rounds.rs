@@ -133,7 +133,7 @@ fn voided(looks: &[Look], operator: &str) -> Result<Option<BTreeSet<String>>, Un
 
 struct Partition {
     ledger: Handle,
-    /// Position of the latest unread record.
+    /// Position of the next record to read; records are read backwards.
     next: u64,
     /// Time of the oldest record that was read.
     reached_ms: i64,
@@ -186,7 +186,7 @@ impl Partition {
     }
 }
 
-/// Finds the position of the last record before `end_ms` by binary search, because a partition's times never decrease.
+/// Uses binary search, because a partition's times never decrease.
 fn last_before(ledger: &Handle, end_ms: i64) -> Result<u64, FetchError> {
     let (mut low, mut high) = (ledger.first().saturating_sub(1), ledger.durable());
     if end_ms == i64::MAX {
@@ -236,7 +236,7 @@ fn has(round: &Round, wanted: &RoundFilter) -> bool {
     win >= wanted.win_min && (wanted.state == RoundState::Unspecified || round.state() == wanted.state)
 }
 
-/// Always reads from the partition that may have the latest unread record.
+/// Merges the partitions' rounds, latest first. Each read is from the partition that was read the least far back.
 fn page(mut partitions: Vec<Partition>, wanted: &RoundFilter) -> Result<Page, FetchError> {
     let stretch = (STRETCH / partitions.len().max(1) as u64).max(STRETCH_MIN);
     let (mut page, mut bets, mut looked, mut lookups) = (Page::default(), Vec::<Bet>::new(), 0, 0);

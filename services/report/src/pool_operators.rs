@@ -89,7 +89,7 @@ pub(crate) fn of_day<'a>(
     }
     let of_day: Vec<_> = parts.values().map(|(of_day, _)| of_day.contributed).collect();
     let so_far: Vec<_> = parts.values().map(|(_, so_far)| so_far.contributed).collect();
-    // If the day has no contributions, the contributions of all earlier days determine the shares.
+    // Without contributions on the day, operators' shares of the seed payments depend on all earlier contributions.
     let turnover = if of_day.iter().any(|part| *part > 0) { of_day } else { so_far };
     let eur = |figure: i128| Nano(figure).to_string();
     let rows = parts.into_iter().zip(charges(seeds, &turnover));

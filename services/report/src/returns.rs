@@ -66,8 +66,8 @@ struct Theories {
     all: Theory,
     own: Theory,
     gift: f64,
-    /// Upper bound, per unit of stake, of the rounding error of collected features, which are paid at a mean coin
-    /// value.
+    /// Upper bound, per unit of stake, of the rounding error of collected features, which are paid at the mean coin
+    /// value of several rounds.
     mixed: f64,
     chances: [f64; FEATURES_MAX],
 }
@@ -131,8 +131,7 @@ impl Returns {
         rounds.into_iter().collect()
     }
 
-    /// Creates the report. The first call takes tens of milliseconds per level, so call it on a separate thread and hold no
-    /// lock.
+    /// The first call takes tens of milliseconds per level, so call it on a separate thread and hold no lock.
     pub(crate) fn report(&self, wanted: &ReturnFilter) -> ReturnList {
         let levels = self.0.iter().filter(|(level, _)| wanted.game.is_empty() || level.game == wanted.game);
         let tallies: Vec<_> = levels

@@ -70,7 +70,7 @@ pub struct ServiceStatus {
 struct Minute {
     number: i64,
     calls: Histogram<u64>,
-    /// `None` until the reports have read the existing log.
+    /// `None` until the reports have read all commits from before the start.
     rounds: Option<u64>,
     money: Money,
     refusals: BTreeMap<&'static str, u64>,

@@ -41,8 +41,6 @@ pub(crate) struct ReportView {
 }
 
 impl ReportView {
-    /// Reads the figures from the checkpoint used at startup, or creates empty figures, and registers them for later
-    /// checkpoints.
     pub(crate) fn open(ledger: &Handle, config: &Report) -> Arc<Self> {
         let read = read(ledger.follower_views(), config).unwrap_or_else(|error| {
             tracing::warn!(%error, "cannot read the reports' totals: recomputing them from the whole log");
@@ -81,8 +79,8 @@ impl ReportView {
 }
 
 impl FollowerView for ReportView {
-    /// While the existing log is read, events are written only if memory must be freed. After damage to tables, nothing
-    /// is written until the figures are computed again.
+    /// Until the figures include all commits from before the start, events are written only to free memory. After
+    /// damage to tables, nothing is written until the figures are computed again.
     fn unwritten(&self) -> u64 {
         let figures = self.figures.read();
         let events = &figures.significant.events;

@@ -5,7 +5,7 @@ pub enum Award {
     /// The amount is not determined yet, or the award is not paid yet.
     #[default]
     Pending,
-    /// The award stays owed, because the payment would raise the balance above the limit.
+    /// The award waits until it fits below the account's maximum balance.
     SetAside(Minor, Currency),
     Paid(Minor, Currency),
     /// The award is held, because a void of the round is proposed (PL-38).

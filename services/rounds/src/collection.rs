@@ -69,8 +69,8 @@ pub enum Sharing {
     Version,
 }
 
-/// Returns the figures of `own`, with each shared figure replaced by its maximum over all scopes with the same kind of
-/// money (real or play).
+/// Returns `own`, but figures that the game shares between currencies have the player's highest value in any currency
+/// of the same kind (real or play money).
 #[must_use]
 pub fn with_shared<'a>(
     game: &dyn Game,
@@ -97,7 +97,6 @@ fn is_play(scope: &str) -> bool {
     scope.split(' ').next() == Some(Currency::PLAY.code())
 }
 
-/// Returns the figures to store: each figure is from `after` if the round changed it, otherwise from `own`.
 #[must_use]
 pub fn noted(own: &Carried, before: &Carried, after: &Carried) -> Carried {
     Carried(std::array::from_fn(|at| if before.0[at] == after.0[at] { own.0[at] } else { after.0[at] }))

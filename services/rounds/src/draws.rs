@@ -1,4 +1,5 @@
-//! Seeds of steps. A seed is either logged or derived from a sealed draw.
+//! Seeds of steps. Only older logs contain seeds. In newer logs, a seed is derived from a dealt value, which the log
+//! reveals at the end of the round; before, the log contains only the value's hash (seal).
 
 use motherlode_slots::Seed;
 use motherlode_state::{Dealt, DrawName, DrawSealed, Drawn, Event, RecordHash, Seal, SealReason, StepResolved, draw};
@@ -12,7 +13,7 @@ pub struct KeyLost {
 /// Function that returns a draw's dealt value, from which seeds are derived, or `None` if the draw's key is missing.
 pub type DealtOf<'a> = dyn Fn(DrawName) -> Option<Dealt> + 'a;
 
-/// Implements [`DealtOf`] for readers of the log, which have no draw keys.
+/// Implements [`DealtOf`] for programs without draw keys, which can use only dealt values that the log reveals.
 #[must_use]
 pub fn no_key(_: DrawName) -> Option<Dealt> {
     None

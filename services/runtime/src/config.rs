@@ -77,7 +77,7 @@ pub struct Config {
     pub telemetry: Telemetry,
     /// Signed checkpoints and proofs of the log.
     pub proofs: Proofs,
-    /// Archive from which removed records are read.
+    /// Archive that supplies records removed by `motherlode prune`.
     pub archive: ArchiveReads,
     /// Web pages.
     pub console: Console,
@@ -154,7 +154,8 @@ pub struct Draws {
     /// must share this file.
     pub key_file: Option<PathBuf>,
     /// Memory-backed folder that stores the position of the log's end, so that the next start detects lost records; a
-    /// reboot clears the folder. Default: `motherlode` in $RUNTIME_DIRECTORY, $XDG_RUNTIME_DIR, /run or /dev/shm.
+    /// reboot clears the folder. Default: `motherlode-UID` in the first usable folder of $RUNTIME_DIRECTORY,
+    /// $XDG_RUNTIME_DIR, /run and /dev/shm.
     pub page_folder: Option<PathBuf>,
     /// Whether to start although the log's end is lost; set only by a command-line flag.
     #[serde(skip)]
@@ -206,8 +207,8 @@ pub struct Limits {
     pub cancelled_calls_max: u32,
     /// Allowance for HTTP/2 control frames (PING, SETTINGS, WINDOW_UPDATE, PRIORITY, ...) per second and connection, in
     /// units of 64 bytes. At most 10 seconds of unused allowance accumulate. Each frame uses 64 bytes plus its payload.
-    /// Each call, and every 512 bytes sent to the client, adds 8 units. A connection that exceeds its allowance is
-    /// closed with ENHANCE_YOUR_CALM.
+    /// Each call, and every 512 bytes sent to the client, adds 8 units to the allowance. A connection that exceeds its
+    /// allowance is closed with ENHANCE_YOUR_CALM.
     pub control_frames_per_second_max: u32,
     /// File descriptors reserved for the log and its index.
     pub descriptors_reserved: usize,

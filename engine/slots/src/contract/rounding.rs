@@ -30,7 +30,7 @@ pub struct Rounding {
     pub spread_at_most: f64,
     /// Largest possible error of `adds`.
     pub within: Exact,
-    /// Upper bound on the additional rounding error of Collection Free Spins, which pay at a mean coin value (DM-12).
+    /// Upper bound on the additional rounding error of spins that pay at the mean coin value of several rounds (DM-12).
     pub mixed_at_most: Exact,
     pub published: Exact,
 }

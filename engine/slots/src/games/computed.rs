@@ -17,7 +17,6 @@ pub(super) struct Computed {
     pub(super) bought: OnceLock<Option<(u32, HighestWin)>>,
 }
 
-/// Returns `None` for a game that is not in [`games`].
 pub(super) fn of_game(game: &dyn Game) -> Option<&'static Computed> {
     static ALL: LazyLock<BTreeMap<[u8; 32], Computed>> =
         LazyLock::new(|| games().iter().map(|game| (game.model_hash(), Computed::default())).collect());

@@ -63,7 +63,7 @@ pub struct GenerationBegun {
     pub salt: Salt,
     pub unused_seals_end: bool,
     pub evidence: StartEvidence,
-    /// Position of the last commit known to be lost, if the loss was accepted at startup; otherwise 0.
+    /// Position of the last commit whose loss an administrator accepted at this start; 0 if none.
     pub lost_to: u64,
     pub keys_added: Vec<Epoch>,
     pub keys_lost: Vec<Epoch>,

@@ -20,7 +20,7 @@ pub struct Generations {
     salts: Vec<Salt>,
     /// First generation whose unused seals are still valid.
     first_usable: u64,
-    /// Position of the last commit known to be lost, if the loss was accepted at a startup; otherwise 0.
+    /// Position of the last commit whose loss an administrator accepted at a start; 0 if none.
     lost_to: u64,
     keys: BTreeSet<Epoch>,
     lost_keys: BTreeSet<Epoch>,

@@ -219,6 +219,7 @@ impl Requests {
         Ok(())
     }
 
+    /// If the rebuilt sorted file cannot be written, its names stay in memory.
     fn rebuild(&self, from: Position, to: Position) -> Result<(), OpenError> {
         if from >= to {
             return Ok(());

@@ -56,7 +56,7 @@ pub fn parts(shares: &[(f64, String)]) -> Markup {
 }
 
 /// Draws a bar for each class of wins, given its lower bound, share of rounds and label. The logarithmic scale begins
-/// at the share of one round.
+/// below `one_round`, the smallest possible share (1 divided by the number of rounds).
 pub fn distribution(classes: &[(String, f64, String)], one_round: f64) -> Markup {
     let (height, decades) = (330.0, (-(one_round / 2.0).log10()).ceil().max(1.0));
     let depth = height - ABOVE - BELOW;

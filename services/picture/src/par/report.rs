@@ -65,10 +65,9 @@ pub const CASH_PROOF: &str = "wins are whole coins, so if a coin is worth whole 
      the return in coins. For other coins, the effect of rounding half to even is computed over all possible windows \
      of symbols, at a constant coin value";
 
-/// Key of the return from the jackpot's increments, which [`Par::rtp`] does not include.
+/// Key of the return component that pays out the jackpot's growth. [`Par::rtp`] excludes this component.
 pub const INCREMENTS: &str = "jackpot_increments";
 
-/// Formats the components of [`Par::rtp`] so that the printed figures add up.
 pub fn returns(par: &Par, places: usize) -> Vec<(PartName, String)> {
     let parts: Vec<_> = par.parts.iter().filter(|part| part.name.key != INCREMENTS).collect();
     let exact: Vec<_> = parts.iter().map(|part| &part.rtp).collect();

@@ -117,8 +117,8 @@ pub fn digest(secret: &[u8]) -> Digest {
     Digest(Sha256::digest(secret).into())
 }
 
-/// Returns one identity per credential and served operator. An unchanged identity keeps the removal signal of its
-/// `previous` entry, so that a later removal ends its open streams.
+/// Returns one identity per credential and operator for which it may call. An unchanged identity keeps the removal
+/// signal of its `previous` entry, so that a later removal ends its open streams.
 pub(super) fn identities(operators: &[config::Operator], previous: &[Arc<Identity>]) -> Vec<Arc<Identity>> {
     let tenants: BTreeMap<_, _> = operators.iter().map(|of| (of.id.as_str(), tenant(of, previous))).collect();
     let mut identities = vec![];

@@ -106,7 +106,8 @@ fn bearer(headers: &HeaderMap) -> Option<&[u8]> {
     scheme.eq_ignore_ascii_case(b"Bearer ").then(|| token.trim_ascii())
 }
 
-/// Returns the identities of the credential with this secret, one per served operator. The comparison takes constant time.
+/// Returns the identities of the credential with this secret, one per operator for which it may call. The comparison
+/// takes constant time.
 fn find<'a>(identities: &'a [Arc<Identity>], kind: Kind, secret: &[u8]) -> Vec<&'a Arc<Identity>> {
     let given = digest(secret);
     let is_given = |identity: &&Arc<Identity>| bool::from(identity.digest.0.ct_eq(&given.0)) && identity.kind == kind;

@@ -40,8 +40,8 @@ impl Console {
         Some(address(self.check_url.as_deref()?)?.host()?.to_ascii_lowercase())
     }
 
-    /// Checks `check_url`: without TLS, it must be on loopback, because links contain keys and the pages need a secure
-    /// context.
+    /// Requires TLS for a `check_url` beyond loopback: links to rounds' pages contain secret keys, and browsers run the
+    /// pages' cryptography only in a secure context.
     pub(super) fn check_links(&self) -> Result<(), ConfigError> {
         let Some(url) = &self.check_url else { return Ok(()) };
         let is_public = |of: &Uri| match (of.scheme_str(), of.host()) {
