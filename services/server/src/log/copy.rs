@@ -104,7 +104,7 @@ fn copy_by(
 ) -> Result<Vec<Copied>, CopyError> {
     let partitions = from.existing_count()?;
     to.check_partitions(partitions, &(0..partitions).collect())?;
-    // Partitions are created from the last to the first, so if partition 0 exists, all others exist.
+    // Partition 0 is created last, so if it exists, all others exist.
     let copies = (0..partitions).rev().map(|partition| match part {
         Source::Whole => Copying::begin(from, to, partition),
         Source::Rest => Copying::begin_after(from, to, partition),
@@ -186,8 +186,6 @@ impl Copying {
         Self { partition, source, waiting: VecDeque::new(), fault: None, target, before }
     }
 
-    /// Copies records while `wanted` returns true, up to the source's current end and the limits of
-    /// [`copy_to_position`].
     fn go_on(&mut self, home_end: Position, wanted: impl Fn() -> bool, copied: &AtomicU64) -> Result<(), CopyError> {
         let mut at_old_end = true;
         loop {
