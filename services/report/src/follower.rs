@@ -139,7 +139,7 @@ impl Follower {
         self.ledgers.whole()?;
         let archived = self.partitions.iter().find_map(Partition::archived);
         archived.map_or(Ok(()), |archived| Err(Refusal::from(FetchError::Read(archived))))?;
-        let behind = || Refusal::new(Reason::ReportBehind, "the report has not read the log to its end yet");
+        let behind = || Refusal::new(Reason::ReportBehind, "the report does not include the latest log records yet");
         let caught_up = join_all(self.partitions.iter().map(Partition::caught_up));
         let caught_up = timeout(WAIT_MAX, caught_up).await.map_err(|_| behind())?;
         if caught_up.contains(&false) { Err(behind()) } else { Ok(()) }

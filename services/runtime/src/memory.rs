@@ -1,4 +1,5 @@
-//! Finds memory-backed storage. Volume snapshots do not contain it, so it reveals records that a restore lost.
+//! Finds a memory-backed folder for the position of the log's end. Volume snapshots do not contain this folder, so
+//! a start with an older volume detects the missing log records.
 
 use rustix::fs::statfs;
 use std::{

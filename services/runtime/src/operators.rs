@@ -5,7 +5,7 @@ use motherlode_state::{Nano, StreamId, is_opaque_id};
 use parking_lot::RwLock;
 use std::{collections::BTreeMap, sync::Arc};
 
-/// Settings by operator id, shared by all clones. An unknown operator has the default settings.
+/// An unknown operator has the default settings.
 #[derive(Debug, Clone, Default)]
 pub struct Operators(Arc<RwLock<BTreeMap<String, Settings>>>);
 

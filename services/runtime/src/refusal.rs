@@ -1,4 +1,5 @@
-//! Refusals of requests, as `google.rpc.Status` with details (PL-12). A refused request had no effect.
+//! Refusals of requests, as `google.rpc.Status` with details (PL-12). A refused request had no effect, unless its
+//! reason states that the outcome is unknown.
 //!
 //! Each refusal has an `ErrorInfo`. Refusals of invalid fields have a `BadRequest`. If a retry can help, the refusal
 //! has a `RetryInfo`. Text from the caller is shortened by [`excerpt`].

@@ -132,7 +132,7 @@ impl Refusals {
         self.counter.add(1, &[KeyValue::new("reason", reason)]);
         *self.counts.lock().entry(reason).or_default() += 1;
         let operator = refused.caller.operator();
-        // Failed lookups, for example from the console, are not listed, because they would displace other calls.
+        // The list of latest refusals is short, so failed lookups, for example from the console, are left out.
         if code != Code::NotFound || !method.contains("/Get") {
             self.latest.lock().push(RefusedCall::new(refused, reason, Arc::clone(&operator)));
         }

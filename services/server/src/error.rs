@@ -18,7 +18,7 @@ pub enum ServeError {
     Interrupted(io::Error),
     #[error("a replica does not match its writer's log: {}", reason(.0))]
     Replica(Standing),
-    /// A replica failed, and this process writes no partition.
+    /// A replica (copy of another process's partition) failed in a process that writes no partition.
     #[error("{}", reason(.0))]
     AllReplicas(Standing),
     #[error(
@@ -37,7 +37,7 @@ pub enum ServeError {
     Threads(io::Error),
     #[error(transparent)]
     Proofs(#[from] ProofsError),
-    /// The start was refused, because log records or draw keys may be lost (PL-40).
+    /// Log records or draw keys are missing, or could not be checked (PL-40).
     #[error(transparent)]
     Start(#[from] StartRefused),
     #[error("draws.page_folder: {0}")]

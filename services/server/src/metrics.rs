@@ -1,5 +1,4 @@
-//! Metrics for a collector. All values except durations are read at each export. Pool amounts are floating-point
-//! numbers, which suffice for graphs and alarms.
+//! Metrics for a collector. Pool amounts are floating-point numbers, which suffice for graphs and alarms.
 
 use crate::{
     refused_starts,

@@ -1,4 +1,4 @@
-//! Metrics that every process has, including a standby: build, role, memory, processor time, certificate.
+//! Metrics that every process has, including a standby.
 
 use motherlode_runtime::{
     Config, certificate,

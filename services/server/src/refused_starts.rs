@@ -31,7 +31,7 @@ fn read(data: &Path) -> io::Result<BTreeSet<String>> {
 }
 
 pub(crate) fn counter() -> Counter<u64> {
-    let what = "Number of process starts refused because log records or draw keys may be lost.";
+    let what = "Number of process starts refused because log records or draw keys are missing or could not be checked.";
     global::meter("motherlode").u64_counter("motherlode.starts.refused").with_description(what).build()
 }
 

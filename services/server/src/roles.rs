@@ -22,7 +22,6 @@ pub(crate) fn names(role: Role) -> Vec<&'static str> {
     [Some(ADMIN), spin, wallet, jackpot, report, job, log, proof].into_iter().flatten().collect()
 }
 
-/// Serves until the process is stopped. The process ends if a replica does not match its writer's log.
 pub(crate) async fn serve(
     config: Config,
     options: Options,

@@ -21,8 +21,6 @@ const PAUSE_MIN: Duration = Duration::from_millis(500);
 const PAUSE_MAX: Duration = Duration::from_secs(60);
 const SOUND_AFTER: Duration = Duration::from_secs(300);
 
-/// Declares kinds of tasks, each with its name, whether the process ends with the task, and which service then becomes
-/// unhealthy.
 macro_rules! kinds {
     ($($(#[$doc:meta])* $kind:ident: $name:literal, ends_process = $ends:literal, $service:expr;)*) => {
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -91,7 +91,7 @@ impl Folder {
         if entries.count().max(tables.len()) >= OPERATORS_MAX {
             return Err(Refusal::new(
                 Reason::PersonsFull,
-                format!("at most {OPERATORS_MAX} operators can have stored persons"),
+                format!("at most {OPERATORS_MAX} operators can use IssuePlayerId"),
             )
             .with("operators_max", OPERATORS_MAX));
         }
@@ -115,8 +115,11 @@ fn add(tables: &mut BTreeMap<String, Arc<Mutex<Table>>>, operator: &str, path: P
 }
 
 fn full(most: usize) -> Refusal {
-    Refusal::new(Reason::PersonsFull, format!("an operator can have at most {most} stored persons: erase one"))
-        .with("persons_max", most)
+    Refusal::new(
+        Reason::PersonsFull,
+        format!("IssuePlayerId issues at most {most} player ids per operator: erase a person"),
+    )
+    .with("persons_max", most)
 }
 
 fn unavailable(path: &Path, error: &io::Error) -> Refusal {

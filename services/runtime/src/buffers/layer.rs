@@ -9,7 +9,7 @@ use http::{HeaderMap, Request, Response};
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 use tonic::body::Body;
 
-/// Limits buffered bytes. The access layer runs before this layer.
+/// The access layer runs before this layer.
 #[derive(Clone)]
 pub struct Buffers {
     budget: Arc<Budget>,

@@ -65,10 +65,11 @@ pub struct Seamless {
     /// of it.
     #[serde(default = "credits_max")]
     pub credits_max: usize,
-    /// Whether `CloseRound` reports the end of rounds that have no credit, such as lost rounds (PL-39).
+    /// Whether the wallet's method `CloseRound` is called at the end of rounds without a credit, such as lost rounds
+    /// (PL-39).
     #[serde(default = "close_rounds")]
     pub close_rounds: bool,
-    /// Whether `OpenFreeRound` announces each free round before it is played.
+    /// Whether the wallet's method `OpenFreeRound` is called before each free round.
     #[serde(default)]
     pub open_free_rounds: bool,
     /// Name of this installation, sent in each call, at most 64 characters; default: motherlode.

@@ -51,8 +51,8 @@ pub struct StoreTls {
 pub struct AllowUnsafe {
     /// Whether to allow fewer than 3 replicas; a lost disk can then lose the log.
     pub replicas: bool,
-    /// Whether to allow servers without `sync_always`, or without a monitoring address. A power cut can then lose
-    /// acknowledged rounds.
+    /// Whether to allow servers without `sync_always`, or without a monitoring address for this check. A power cut can
+    /// then lose acknowledged rounds.
     pub sync_interval: bool,
     /// Whether to allow NATS servers older than 2.15.1, which can lose messages.
     pub version: bool,

@@ -30,7 +30,7 @@ impl Lifetime {
         Self { connection, stop, look, stopped: None, leaving: false }
     }
 
-    /// Returns the next reason to end the connection. Cancel-safe.
+    /// Waits until the connection must end; called again after [`End::Gently`]. Cancel-safe.
     pub(super) async fn next(&mut self) -> End {
         loop {
             tokio::select! {

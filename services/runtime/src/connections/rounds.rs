@@ -1,7 +1,7 @@
-//! Fair scheduling of tasks on one thread while operators compete.
+//! Fair scheduling of tasks on one thread while several operators make calls.
 //!
 //! If tasks ran in the order in which they became ready, a single call would wait for a thousand calls of another operator.
-//! While operators compete, each scheduling round gives every operator an amount of work in proportion to its weight.
+//! Each scheduling round gives every operator an amount of work in proportion to its weight.
 //! Tasks beyond this amount wait in order. A round ends when no task is ready and the sockets have been polled.
 
 use std::{cell::RefCell, collections::BTreeMap, task::Waker};
@@ -12,7 +12,7 @@ thread_local! {
 }
 
 struct Round {
-    /// Operators with work in this round, keyed by [`Share::number`](super::turns::Share).
+    /// Operators with work in this scheduling round, keyed by [`Share::number`](super::turns::Share).
     lanes: BTreeMap<usize, Lane>,
     newest: u64,
 }

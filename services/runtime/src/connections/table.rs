@@ -213,7 +213,6 @@ impl Table {
 }
 
 impl State {
-    /// Closes a connection to make room for a new connection of `peer`, which already has `own` connections.
     fn make_way(&mut self, peer: IpAddr, own: usize) -> Option<()> {
         let mut counts = HashMap::new();
         for one in self.connections.values() {

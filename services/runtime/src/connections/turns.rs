@@ -1,8 +1,5 @@
-//! Limits each operator's work per scheduling round of a thread while operators compete.
-//!
-//! While several operators make calls, each of them has a limited number of work units per scheduling round
-//! ([`rounds`](super::rounds)). A unit is one poll of a task, or the start or answer of a call in its connection's
-//! task.
+//! Limits each operator's work units per scheduling round ([`rounds`](super::rounds)) while several operators make
+//! calls. A unit is one poll of a task, or the start or answer of a call in its connection's task.
 
 use std::sync::{
     Arc,
@@ -19,7 +16,8 @@ pub(super) struct Turns {
     weight_max: AtomicU32,
     unknown: Arc<Share>,
     latest: AtomicUsize,
-    /// End of the period in which operators count as competing, in milliseconds since the table's creation.
+    /// Operators compete until this time, in milliseconds since the connection table's creation: [`COMPETE_MS`] after
+    /// the latest change of the calling operator.
     compete_until: AtomicU64,
 }
 

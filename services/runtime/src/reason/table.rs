@@ -59,7 +59,8 @@ reasons! {
         TokenExpired = "TOKEN_EXPIRED", Unauthenticated, AfterChange;
         /// The connection's client certificate belongs to no operator.
         CertificateUnknown = "CERTIFICATE_UNKNOWN", Unauthenticated, AfterChange;
-        /// The credential of the client certificate has expired. Retry with a newer certificate and the same request id.
+        /// The expiry configured for the client certificate has passed. Retry with a newer certificate and the same
+        /// request id.
         CertificateExpired = "CERTIFICATE_EXPIRED", Unauthenticated, AfterChange;
         /// The credential lacks the required role; any role in `roles` suffices.
         RoleMissing = "ROLE_MISSING", PermissionDenied, AfterChange;
@@ -109,13 +110,14 @@ reasons! {
         /// The operator has `player_ids = "opaque"`, so the id of a new player must be a UUID, a ULID, or 32 to 64 hexadecimal
         /// digits.
         PlayerIdNotOpaque = "PLAYER_ID_NOT_OPAQUE", InvalidArgument, Never;
-        /// The service stores no persons if its log is on JetStream or several processes write it. Issue random player
-        /// ids yourself.
+        /// IssuePlayerId and ErasePerson need a log in a local folder, written by one process. Issue random player ids
+        /// yourself.
         PersonsUnsupported = "PERSONS_UNSUPPORTED", Unimplemented, Never;
-        /// The number of persons stored for the operator (`persons_max`) or of operators with stored persons
-        /// (`operators_max`) is at its limit.
+        /// IssuePlayerId has reached its limit of persons for the operator (`persons_max`), or of operators
+        /// (`operators_max`).
         PersonsFull = "PERSONS_FULL", ResourceExhausted, AfterChange;
-        /// The file of persons could not be read or written. The service's log names the file.
+        /// The file that links persons to player ids could not be read or written. A log line on standard error names
+        /// the file.
         PersonsUnavailable = "PERSONS_UNAVAILABLE", Unavailable, After(1_000);
         /// The person cannot be erased yet: the player has open rounds, money, or pending wallet calls, voids or awards
         /// (`open`).
@@ -143,7 +145,7 @@ reasons! {
         RateUnknown = "RATE_UNKNOWN", FailedPrecondition, AfterChange;
         /// The exchange rate is outside the configured bounds.
         RateOutOfBounds = "RATE_OUT_OF_BOUNDS", FailedPrecondition, Never;
-        /// Play money (XTS) cannot be deposited or withdrawn, and wallets do not support it.
+        /// Play money (XTS) cannot be deposited or withdrawn, and operators' own wallets cannot hold it.
         PlayMoney = "PLAY_MONEY", FailedPrecondition, Never;
     }
     "Play" {
@@ -155,7 +157,7 @@ reasons! {
         InvalidStake = "INVALID_STAKE", InvalidArgument, Never;
         /// The rules version is superseded and accepts no new bets. Use the current version.
         RulesVersionSuperseded = "RULES_VERSION_SUPERSEDED", FailedPrecondition, AfterChange;
-        /// A switch of the platform stops all new rounds.
+        /// The platform has stopped all new rounds with SetSwitch.
         ServiceDisabled = "SERVICE_DISABLED", FailedPrecondition, AfterChange;
         /// A switch stops new rounds of the operator.
         OperatorDisabled = "OPERATOR_DISABLED", FailedPrecondition, AfterChange;
@@ -167,7 +169,7 @@ reasons! {
         RoundInProgress = "ROUND_IN_PROGRESS", FailedPrecondition, AfterChange;
         /// The number of the operator's open rounds in this partition is at its limit. Finish some rounds.
         OpenRoundsFull = "OPEN_ROUNDS_FULL", ResourceExhausted, After(5_000);
-        /// The player must pick a witch before the first spin.
+        /// The player's first spin of this game must pick a witch. Set the request's field `witch`.
         WitchNotPicked = "WITCH_NOT_PICKED", FailedPrecondition, AfterChange;
         /// The round awaits a different choice, or no choice (see `awaiting`).
         ChoiceNotAwaited = "CHOICE_NOT_AWAITED", FailedPrecondition, Never;
@@ -273,7 +275,8 @@ reasons! {
         ChangeLapsed = "CHANGE_LAPSED", FailedPrecondition, Never;
         /// The actor who proposed a change may not approve it.
         SameActor = "SAME_ACTOR", PermissionDenied, AfterChange;
-        /// The proposer's operator or, for a void, the platform must decide on the change.
+        /// Only an actor of the proposer's operator may approve the change. Only the platform may approve
+        /// voiding a round.
         OtherActors = "OTHER_ACTORS", PermissionDenied, AfterChange;
         /// The number of pending changes is at its limit (`changes_max`). Approve or reject some changes.
         TooManyChanges = "TOO_MANY_CHANGES", ResourceExhausted, AfterChange;
@@ -287,11 +290,11 @@ reasons! {
         PoolStatus = "POOL_STATUS", FailedPrecondition, AfterChange;
         /// The pool has awards or open rounds, so it cannot be retired.
         PoolOutstanding = "POOL_OUTSTANDING", FailedPrecondition, AfterChange;
-        /// The pool changed while the step was decided. The step had no effect.
+        /// The pool's amounts changed while this request was decided. This request had no effect; retry it.
         PoolFigureStale = "POOL_FIGURE_STALE", Aborted, After(10);
         /// The pool's terms contradict each other.
         InvalidTerms = "INVALID_TERMS", InvalidArgument, Never;
-        /// With these terms, a game's return would be outside the range in the game's rules.
+        /// With these pool terms, a game's return to player would be outside the range in the game's rules.
         TermsOutOfSpan = "TERMS_OUT_OF_SPAN", InvalidArgument, Never;
         /// The amount of the jackpot award is not determined yet.
         AwardPending = "AWARD_PENDING", Unavailable, After(1_000);
@@ -307,7 +310,7 @@ reasons! {
     "Reports, proofs and jobs" {
         /// The pool has no statement for this day, because the pool did not exist or the day has not begun.
         NoStatement = "NO_STATEMENT", NotFound, AfterChange;
-        /// The report has not read the log to its end yet.
+        /// The report does not include the latest log records yet.
         ReportBehind = "REPORT_BEHIND", Unavailable, After(1_000);
         /// The files of significant events could not be read.
         EventsUnreadable = "EVENTS_UNREADABLE", Unavailable, After(1_000);
@@ -381,7 +384,7 @@ reasons! {
         BaseMismatch = "BASE_MISMATCH", FailedPrecondition, Never;
         /// A commit of the log could not be read.
         LogUnreadable = "LOG_UNREADABLE", DataLoss, Never;
-        /// The index could not be read.
+        /// The files that index the log's rounds, requests and players could not be read.
         IndexUnreadable = "INDEX_UNREADABLE", Unavailable, After(1_000);
         /// This binary lacks the rules version of the round. Use a binary that has this version.
         ModelUnknown = "MODEL_UNKNOWN", Unimplemented, AfterChange;
@@ -400,7 +403,7 @@ reasons! {
         ProposalTooLong = "PROPOSAL_TOO_LONG", PermissionDenied, Never;
         /// A node of this role may not propose events of this kind.
         KindNotAllowed = "KIND_NOT_ALLOWED", PermissionDenied, Never;
-        /// The proposal does not name the stream version on which it is based.
+        /// The proposal does not state the expected version of its player's or pool's event stream.
         VersionMissing = "VERSION_MISSING", PermissionDenied, Never;
         /// The event names no actor.
         ActorMissing = "ACTOR_MISSING", PermissionDenied, Never;
@@ -410,9 +413,9 @@ reasons! {
         ActorRoleMissing = "ACTOR_ROLE_MISSING", PermissionDenied, Never;
         /// The change needs two actors and was not approved.
         ApprovalMissing = "APPROVAL_MISSING", PermissionDenied, Never;
-        /// The step's outcome differs from the outcome that the rules and the draw give.
+        /// The proposed outcome of a round's step differs from the outcome computed from the rules and the draw.
         OutcomeDiffers = "OUTCOME_DIFFERS", PermissionDenied, Never;
-        /// The step's draw was not sealed before the step.
+        /// The seal (hash) of the draw for a round's step was not logged before the step.
         StepUnsealed = "STEP_UNSEALED", PermissionDenied, Never;
         /// The next draw's seal was not derived from the draw keys.
         SealForged = "SEAL_FORGED", PermissionDenied, Never;
@@ -420,17 +423,17 @@ reasons! {
         DrawKeyUnknown = "DRAW_KEY_UNKNOWN", PermissionDenied, Never;
         /// The event revokes a draw whose key is not lost.
         DrawKeyPresent = "DRAW_KEY_PRESENT", PermissionDenied, Never;
-        /// The reservation's cost cap differs from the operator's configured cap.
+        /// The proposed reservation of a campaign's cost does not state the operator's configured cap.
         CapDiffers = "CAP_DIFFERS", PermissionDenied, Never;
-        /// No cost reservation covers the granted campaign.
+        /// Partition 0 contains no reservation of the granted campaign's cost.
         CampaignUnreserved = "CAMPAIGN_UNRESERVED", PermissionDenied, Never;
-        /// The reservation is lower than the maximum cost of the granted campaign.
+        /// The cost reserved in partition 0 is lower than the maximum cost of the granted campaign.
         ReservationTooLow = "RESERVATION_TOO_LOW", PermissionDenied, Never;
         /// The proposed report of a partition's contributions to a pool differs from the sums in the partition's log.
         ReportDiffers = "REPORT_DIFFERS", PermissionDenied, Never;
         /// The proposed copy of an exchange rate or switch differs from the original in partition 0.
         CopyDiffers = "COPY_DIFFERS", PermissionDenied, Never;
-        /// The proposed copy of a pool differs from the pool in partition 0.
+        /// The pool's copy that is proposed for another partition differs from the pool in partition 0.
         MirrorDiffers = "MIRROR_DIFFERS", PermissionDenied, Never;
     }
 }

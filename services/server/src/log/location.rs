@@ -70,7 +70,7 @@ impl LogLocation {
         match self {
             Self::Folder { data, segment_bytes } => {
                 let folder = log_folder(data, partition);
-                // The log is repaired later, because the ledger first compares the log's end with the index.
+                // The log is repaired only after the ledger's checks: a refused log must stay unchanged.
                 let store = SegmentStore::open_unchanged(&folder, partition, options(*segment_bytes));
                 Ok(Box::new(store.map_err(|source| LogError::Folder { folder, source })?))
             }
@@ -91,7 +91,7 @@ impl LogLocation {
 
     pub fn open_written(&self, config: &Config) -> Result<Vec<Box<dyn Store>>, LogError> {
         self.check_partitions(config.partitions, &config.write_partitions())?;
-        // Partition 0 is created last, so if it exists, all others exist.
+        // The first partition is created last, so if it exists, all others exist.
         config
             .write_partitions()
             .into_iter()
