@@ -1,4 +1,4 @@
-//! Start of a writer (PL-40): looks for lost records and missing draw keys, then commits the next draw generation. The
+//! Start of a writer (PL-40): looks for lost records and missing draw keys, then logs a new salt for draws. The
 //! files `<keys>.log-<partition>` record the log's end; after a restore to an earlier position, their names end in `-r`
 //! and the restore's number.
 

@@ -36,8 +36,8 @@ struct GameDescription {
     cash: CashReturns,
 }
 
-/// Returns by coin value and unit of the currency, in millionths, and by the return without rounding. Computing one takes
-/// up to a millisecond, and a description has hundreds.
+/// Cache of returns in cash. The key is the coin value and the minor unit, both in millionths of the currency's major unit,
+/// and the exact return. Computing a value takes up to a millisecond, and a game's description has hundreds.
 type CashReturns = Mutex<HashMap<(u64, u64, [Vec<u8>; 2]), Option<CashReturnTexts>>>;
 
 const CASH_RETURNS_MAX: usize = 4_096;
@@ -171,7 +171,7 @@ fn in_currency(of: Of<'_>, described: &GameDescription, rtp: &Exact) -> Option<C
 
 impl GameDescription {
     fn cash_return(&self, game: &dyn Game, (coin, minor): (u64, u64), rtp: &Exact) -> Option<CashReturnTexts> {
-        // The hash of a fraction would divide as often as a reduction.
+        // The key contains bytes, because hashing a fraction is as slow as reducing it.
         let key = (coin, minor, [rtp.numer(), rtp.denom()].map(|part| part.to_signed_bytes_le()));
         if let Some(known) = self.cash.lock().get(&key) {
             return known.clone();

@@ -46,8 +46,8 @@ struct Current {
 }
 
 impl Store {
-    /// Removes unfinished files. The catalogue is opened only when the first checkpoint becomes current, so a refused
-    /// start does not change it.
+    /// Removes unfinished files. Opening the catalogue can change it, so it is opened only when this process loads or
+    /// writes a checkpoint. A start that is refused earlier leaves it unchanged.
     #[must_use]
     pub fn open(folder: &Path, partition: u32) -> Self {
         let store = Self::read_only(folder, partition);

@@ -165,8 +165,8 @@ impl Candidate {
         phase: &impl Fn(Phase<'_>),
     ) -> Result<Turn, ServeError> {
         let mut starting = self.start(stores);
-        // The authority to write is also checked during the replay, because a replay can last longer than the writer's
-        // silence after which a standby takes over.
+        // A replay can last so long that another standby takes over meanwhile, so the authority to write is also checked
+        // during the replay.
         let mut lost = pin!(async {
             match &presence {
                 Some(presence) => presence.hold().await,
