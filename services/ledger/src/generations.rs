@@ -252,7 +252,7 @@ fn missing(ledger: &Handle, keys: &DrawKeys) -> Result<BTreeSet<Epoch>, DrawKeys
         ledger.each_player(|player| named.extend(player.depends_on()));
     }
     named.retain(|name| !generations.is_lost(*name));
-    // The keys are reloaded first, because another process may have added a key.
+    // Another process may have added a key.
     keys.reload()?;
     for name in keys.names() {
         named.remove(&name);

@@ -195,7 +195,6 @@ impl Dealer {
         })
     }
 
-    /// Creates a new key unless the last key is less than a day old.
     pub async fn renew(&self, ledger: &Handle) -> Result<(), DrawKeysError> {
         let Some(key) = self.keys.renew(ledger.clock_ms())? else { return Ok(()) };
         let proposal = Proposal {

@@ -36,8 +36,8 @@ struct GameDescription {
     cash: CashReturns,
 }
 
-/// Cache of returns in cash. The key is the coin value and the minor unit, both in millionths of the currency's major unit,
-/// and the exact return. Computing a value takes up to a millisecond, and a game's description has hundreds.
+/// Cache of returns in cash by coin value and minor unit, both in millionths of the major unit, and by exact return.
+/// Computing a return takes up to a millisecond, and a game's description has hundreds.
 type CashReturns = Mutex<HashMap<(u64, u64, [Vec<u8>; 2]), Option<CashReturnTexts>>>;
 
 const CASH_RETURNS_MAX: usize = 4_096;
@@ -50,7 +50,7 @@ struct CashReturnTexts {
     mixed: String,
 }
 
-/// Each description is computed on first use, which takes up to a second.
+/// Computing a description takes up to a second.
 static DESCRIPTIONS: LazyLock<HashMap<Key, OnceLock<GameDescription>>> =
     LazyLock::new(|| games().iter().map(|game| ((game.name(), game.rules_version()), OnceLock::new())).collect());
 

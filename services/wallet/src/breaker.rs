@@ -1,5 +1,5 @@
 //! Circuit breaker of a wallet. The circuit opens after unanswered calls for [`PLAYERS_MAX`] players without an answer in
-//! between. While it is open, one call is admitted as a probe after each wait ([`REST_MS`]). An answer closes the circuit.
+//! between. While open, it admits one call as a probe after each wait ([`REST_MS`]); an answer closes it.
 
 const PLAYERS_MAX: usize = 5;
 

@@ -59,7 +59,7 @@ struct Content {
     synced: Vec<u8>,
     dirty: BTreeSet<usize>,
     /// Sector in which a write was interrupted. A power cut at that moment leaves its last synced content, because the
-    /// kernel does not flush a page while data is copied to it.
+    /// kernel flushes no page during a write to it.
     torn: Option<usize>,
 }
 

@@ -90,7 +90,6 @@ async fn pl_13_pl_01_every_game_describes_itself_whole() {
         assert_eq!(euros.bet_max_minor as f64, cents(most, coins.max), "{name}");
         assert_eq!(euros.bet_default_minor as f64, cents(&euros.default_coin_value, coins.default), "{name}");
 
-        // The volatility index has a confidence level of 95 %.
         let index = 1.96 * number(&game.std_dev_bets);
         assert!((number(&game.volatility_index) - index).abs() < 0.01 && index > 1.96, "{name}");
         let window = (number(&game.max_win_bets), number(&game.max_win_probability));

@@ -187,7 +187,6 @@ impl Model {
         }
     }
 
-    /// Applies a void (PL-04).
     fn void(&mut self, id: &str, now: &BTreeMap<String, i64>) {
         let round = self.rounds.remove(id).unwrap();
         self.open.retain(|_, open| open.round_id != id);

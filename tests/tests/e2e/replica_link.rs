@@ -19,8 +19,8 @@ use std::{
 use tokio::{net::TcpListener, sync::watch};
 use tonic::{Request, Response, Status, Streaming, transport::Server, transport::server::TcpIncoming};
 
-/// Writer whose first connection breaks after it has sent a replica the verdict on a proposal, but not yet the log record
-/// of the proposal. Later connections send the record before the verdict.
+/// Writer whose first connection sends a replica the verdict on a proposal, and breaks before it sends the proposal's
+/// log record. Later connections send the record before the verdict.
 struct Breaking {
     inner: LogApi,
     first: Arc<AtomicBool>,

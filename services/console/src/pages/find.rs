@@ -95,7 +95,6 @@ async fn unknown(visit: &Visit, operator: &str, id: &str) -> Result<Response, Fa
     Ok(layout::page(visit, "Find", form(visit, told)).await)
 }
 
-/// Shows the outcome of an operator's request that concerns no single player.
 async fn of_operator(visit: &Visit, operator: &str, request: &str) -> Result<Response, Failure> {
     let (operator_id, request_id) = (operator.to_owned(), request.to_owned());
     let asked = GetRequestRequest { operator_id, request_id, ..Default::default() };
@@ -108,8 +107,7 @@ async fn of_operator(visit: &Visit, operator: &str, request: &str) -> Result<Res
     }
 }
 
-/// Shows the outcome of a request. A request that is not in the log may be a refused bet, so the player's limits are shown
-/// for it.
+/// A request that is not in the log may be a refused bet, so the player's limits are shown for it.
 async fn asked_for(visit: &Visit, account: &Account, request: &str) -> Result<Response, Failure> {
     let asked =
         GetRequestRequest { account: Some(account.clone()), request_id: request.to_owned(), ..Default::default() };

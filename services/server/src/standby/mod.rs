@@ -165,8 +165,7 @@ impl Candidate {
         phase: &impl Fn(Phase<'_>),
     ) -> Result<Turn, ServeError> {
         let mut starting = self.start(stores);
-        // A replay can last so long that another standby takes over meanwhile, so the authority to write is also checked
-        // during the replay.
+        // A long replay can let another standby take over, so the authority to write is also checked meanwhile.
         let mut lost = pin!(async {
             match &presence {
                 Some(presence) => presence.hold().await,

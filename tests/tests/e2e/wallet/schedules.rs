@@ -20,8 +20,7 @@ use std::{
 };
 use tokio::{net::TcpListener, runtime::Runtime, task::JoinHandle, time::sleep};
 
-/// Default number of random schedules of faults and kills. `tests/run wallet` sets `MOTHERLODE_WALLET_SCHEDULES` to a
-/// larger number.
+/// Default number of random schedules of faults and kills; `tests/run wallet` tests more.
 const SCHEDULES: u64 = 3;
 const PLAYERS: usize = 4;
 const ROUNDS: usize = 6;
