@@ -1,4 +1,3 @@
-//! Configuration files.
 #![cfg_attr(feature = "libfuzzer", no_main)]
 
 use motherlode_fuzz::fuzz_target;

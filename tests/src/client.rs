@@ -101,7 +101,7 @@ impl Client {
         response.into_inner().played.ok_or_else(|| Status::internal("no answer in the response"))
     }
 
-    /// Plays a bet. Retries for two minutes after DUES_WAITING (PL-31).
+    /// Retries for two minutes after DUES_WAITING (PL-31).
     pub async fn bet(&mut self, request: SpinRequest) -> Result<Played, Status> {
         let mut rests = 2_400;
         loop {

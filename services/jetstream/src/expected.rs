@@ -1,5 +1,4 @@
-//! Checks repeatedly that a stream in use was neither reconfigured nor recreated. If it was reconfigured or recreated, the
-//! writer stops writing.
+//! Checks repeatedly that a stream in use was neither reconfigured nor recreated. Otherwise, the writer stops writing.
 
 use crate::check::{self, count, is_contiguous};
 use motherlode_runtime::config::Store as Config;

@@ -73,7 +73,7 @@ pub(crate) struct LedgerCore {
     pub(crate) change_lapse_ms: i64,
     pub(crate) draws: DrawKeys,
     pub(crate) threads: Threads,
-    /// File that records the end of the partition's log; set once the writer has committed its draw generation.
+    /// File that records the end of the partition's log; set once the writer has logged its new salt for draws.
     pub(crate) page: OnceLock<Page>,
     pub(crate) followed: AtomicBool,
 }

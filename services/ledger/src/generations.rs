@@ -1,4 +1,4 @@
-//! Start of a writer (PL-40): looks for lost records and missing draw keys, then commits the next draw generation. The
+//! Start of a writer (PL-40): looks for lost records and missing draw keys, then logs a new salt for draws. The
 //! files `<keys>.log-<partition>` record the log's end; after a restore to an earlier position, their names end in `-r`
 //! and the restore's random number.
 
@@ -252,7 +252,7 @@ fn missing(ledger: &Handle, keys: &DrawKeys) -> Result<BTreeSet<Epoch>, DrawKeys
         ledger.each_player(|player| named.extend(player.depends_on()));
     }
     named.retain(|name| !generations.is_lost(*name));
-    // The keys are reloaded first, because another process may have added a key.
+    // Another process may have added a key.
     keys.reload()?;
     for name in keys.names() {
         named.remove(&name);

@@ -111,7 +111,7 @@ impl LedgerApi {
                 .await
             {
                 Err(AppendError::Conflict { .. }) if expected_version.is_some() => {}
-                // The writer has restarted and begun a new draw generation, so the draw must be sealed again.
+                // The writer has restarted and logged a new salt for draws, so the draw must be sealed again.
                 Err(AppendError::Refused(Refused::SealOfOtherGeneration { .. })) => {}
                 done => return Ok(done?),
             }

@@ -53,7 +53,7 @@ impl Chained {
         Self { before: head, head, records: Vec::new() }
     }
 
-    /// Adds a record. On [`AppendError::Chain`] nothing changes.
+    /// On [`AppendError::Chain`] nothing changes.
     pub fn push(&mut self, after: Position, record: Bytes) -> Result<(), AppendError> {
         self.head = verify_chain(self.head, after, std::slice::from_ref(&record))?;
         self.records.push(record);

@@ -60,7 +60,6 @@ impl LogStart {
         }
     }
 
-    /// Reads the hash of record 1.
     pub(crate) fn read_identity(disk: &dyn Disk, dir: &Path) -> Result<Option<Hash>, ScanError> {
         Ok(Self::read_file(disk, dir)?.map(|(.., identity)| identity))
     }
@@ -77,7 +76,6 @@ impl LogStart {
         found.map(Some).ok_or_else(|| damage(dir, "the file that records the log's start is damaged".into()).into())
     }
 
-    /// Replaces the file durably.
     pub(crate) fn write(&self, disk: &dyn Disk, dir: &Path, partition: u32, identity: &Hash) -> Result<(), ScanError> {
         let mut body = vec![];
         body.put_u32_le(partition);

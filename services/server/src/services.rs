@@ -133,7 +133,8 @@ impl<'a> Services<'a> {
         Ok(self)
     }
 
-    /// The keys in links to public round pages are derived from the log's key in `proofs`.
+    /// Without `proofs`, answers contain no links to public round pages: the links' secret derives from the log's
+    /// signing key.
     pub(crate) fn wallet(mut self, proofs: Option<&Proofs>) -> Self {
         let secret = proofs.and_then(Proofs::link_secret);
         self.links =

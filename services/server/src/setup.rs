@@ -117,8 +117,8 @@ pub(crate) fn ledger_options(config: &Config, options: Options, dealer: &Dealer)
     }
 }
 
-/// Opens the logs' Merkle trees, and checks by all evidence, such as checkpoints, that no log has lost records. Begins
-/// a generation of draws: its new salt prevents repeated draws (PL-40). On an error, closes the ledgers.
+/// Opens the logs' Merkle trees, and checks by all evidence, such as checkpoints, that no log has lost records. Logs a
+/// new salt, so that a restored log does not draw the same values again (PL-40). On an error, closes the ledgers.
 pub(crate) async fn open_proofs<'a>(
     config: &Config,
     written: impl IntoIterator<Item = &'a Handle>,

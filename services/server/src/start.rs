@@ -33,7 +33,7 @@ impl Server {
         on(listener, config, stores.into(), options, dealer).await
     }
 
-    /// Builds a service, after waiting for the writers of other partitions.
+    /// Starts a service that writes no log. Waits until the writers of the logs that it reads answer.
     pub fn join(config: &Config, options: Options, dealer: Dealer) -> BoxFuture<'_, Result<Self, ServeError>> {
         Box::pin(async move {
             check(config)?;

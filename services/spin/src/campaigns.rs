@@ -110,8 +110,8 @@ impl SpinApi {
         }
     }
 
-    /// Refuses a player whom the reservation does not cover, even if the player's account was opened after the
-    /// reservation, so that a repeated request has the same effect as the first.
+    /// Refuses a player whom the reservation does not cover, even if the player could get a grant now. Thus a repeated
+    /// request has the same effect as the first.
     fn not_reserved(
         &self,
         account: &AccountId,

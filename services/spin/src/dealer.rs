@@ -2,8 +2,8 @@
 //!
 //! The seed derives from the dealt value, the caller's client seed, the round and the step (see
 //! [`motherlode_state::draw`]). The service seals a draw before it receives the client seed, and the caller learns the
-//! dealt value only when the draw is revealed. Thus neither service nor caller can choose the seed. A new random key is
-//! created and logged each day (PL-28).
+//! dealt value only when the draw is revealed. Thus neither service nor caller can choose the seed. Dealt values derive
+//! from a random draw key. Each day, a new key is created and its id is logged (PL-28).
 
 use crate::bet::{DrawnFor, Named};
 use futures_util::future::BoxFuture;
@@ -195,7 +195,6 @@ impl Dealer {
         })
     }
 
-    /// Creates a new key unless the last key is less than a day old.
     pub async fn renew(&self, ledger: &Handle) -> Result<(), DrawKeysError> {
         let Some(key) = self.keys.renew(ledger.clock_ms())? else { return Ok(()) };
         let proposal = Proposal {

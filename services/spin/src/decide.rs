@@ -278,7 +278,7 @@ fn pick_companion(player: &PlayerState, bet: &Bet) -> Result<(Option<Event>, u32
     Ok((picked, u32::try_from(companion).unwrap_or_default()))
 }
 
-/// BW-29: the balance may still cover the minimum bet.
+/// BW-29: the refusal states the minimum bet, which the balance may still cover.
 fn insufficient(bet: &Bet, balance: Minor, amount: Minor) -> Refusal {
     Refusal::new(Reason::InsufficientFunds, "the balance is below the bet")
         .with("balance_minor", balance)

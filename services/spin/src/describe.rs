@@ -36,8 +36,8 @@ struct GameDescription {
     cash: CashReturns,
 }
 
-/// Returns by coin value and unit of the currency, in millionths, and by the return without rounding. Computing one takes
-/// up to a millisecond, and a description has hundreds.
+/// Cache of returns in cash by coin value and minor unit, both in millionths of the major unit, and by exact return.
+/// Computing a return takes up to a millisecond, and a game's description has hundreds.
 type CashReturns = Mutex<HashMap<(u64, u64, [Vec<u8>; 2]), Option<CashReturnTexts>>>;
 
 const CASH_RETURNS_MAX: usize = 4_096;
@@ -50,7 +50,7 @@ struct CashReturnTexts {
     mixed: String,
 }
 
-/// Each description is computed on first use, which takes up to a second.
+/// Computing a description takes up to a second.
 static DESCRIPTIONS: LazyLock<HashMap<Key, OnceLock<GameDescription>>> =
     LazyLock::new(|| games().iter().map(|game| ((game.name(), game.rules_version()), OnceLock::new())).collect());
 
@@ -171,7 +171,7 @@ fn in_currency(of: Of<'_>, described: &GameDescription, rtp: &Exact) -> Option<C
 
 impl GameDescription {
     fn cash_return(&self, game: &dyn Game, (coin, minor): (u64, u64), rtp: &Exact) -> Option<CashReturnTexts> {
-        // The hash of a fraction would divide as often as a reduction.
+        // The key contains bytes, because hashing a fraction is as slow as reducing it.
         let key = (coin, minor, [rtp.numer(), rtp.denom()].map(|part| part.to_signed_bytes_le()));
         if let Some(known) = self.cash.lock().get(&key) {
             return known.clone();

@@ -1,5 +1,6 @@
 //! Minimum time between a player's rounds (PL-26), measured by the process's monotonic clock. If the last bet was accepted
-//! by another process, or before a restart, the bet's logged time is used. No wait exceeds the minimum time.
+//! by another process, or before a restart, the bet's logged time is used. The remaining time never
+//! exceeds the minimum time, even if the logged time is in the future.
 
 use motherlode_ledger::Handle;
 use motherlode_state::{Commit, Event, PlayerState, StreamId};

@@ -60,8 +60,8 @@ impl PlayRules {
         self.allowed(self.profile.autoplay, Reason::AutoplayForbidden, "autoplay")
     }
 
-    /// Checks the bet's session. Fails if the player has a live session that the bet does not name, or while the game is
-    /// reserved after a lost connection (PL-16, BW-27). Bets in play money need no session.
+    /// Checks the bet's session. A bet without a session fails while the player has a live session, or while the game
+    /// is reserved for a session that lost its connection (PL-16, BW-27). Bets in play money need no session.
     pub(crate) fn seated(&self, player: &PlayerState, bet: &Bet, now: Now) -> Result<(), Refusal> {
         let currency = bet.account.currency;
         let Some(session) = self.session else {

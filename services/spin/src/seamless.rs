@@ -124,8 +124,8 @@ impl SpinApi {
         let rules = self.rules_for(bet);
         loop {
             let state = ledger.books_of(stream, |books: &Books| State::of_bet(books, bet))?;
-            // If the request was cancelled after the state was copied, a version conflict follows, so nothing is
-            // debited.
+            // If a cancellation is logged after `state` was copied, appending the debit fails with a version conflict,
+            // so nothing is debited.
             if let Some(logged) = ledger.find(stream, &bet.request_id, bet.fingerprint)? {
                 return Ok(Before::Ended(logged));
             }

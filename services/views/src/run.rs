@@ -124,8 +124,8 @@ impl Run {
     }
 }
 
-/// Returns the runs to merge. For each existing size level, lowest first, counts the newest consecutive runs up to this
-/// level, and merges them if there are more than three times as many as levels tried.
+/// Returns the runs to merge. Tries the existing size levels, lowest first: at the n-th, the newest consecutive runs up
+/// to this level are merged if there are more than 3 * n.
 #[must_use]
 pub fn mergeable(runs: &[Run]) -> Option<Range<usize>> {
     // No run before a gap in the positions is merged until the gap is filled.

@@ -46,8 +46,8 @@ struct Current {
 }
 
 impl Store {
-    /// Removes unfinished files. The catalogue is opened only when the first checkpoint becomes current, so a refused
-    /// start does not change it.
+    /// Removes unfinished files. The catalogue, which opening can change, stays closed until this process has a
+    /// checkpoint, so a start that is refused earlier does not change it.
     #[must_use]
     pub fn open(folder: &Path, partition: u32) -> Self {
         let store = Self::read_only(folder, partition);

@@ -1,9 +1,9 @@
 //! Circuit breaker of a wallet. The circuit opens after unanswered calls for [`PLAYERS_MAX`] players without an answer in
-//! between. While open, it admits one call per period as a probe.
+//! between. While open, it admits one call as a probe after each wait ([`REST_MS`]); an answer closes it.
 
 const PLAYERS_MAX: usize = 5;
 
-/// Shortest and longest time for which the circuit stays open, in milliseconds.
+/// Shortest and longest wait before a probe, in milliseconds. Each failed probe doubles the wait.
 const REST_MS: (u64, u64) = (100, 10_000);
 
 /// Times are in milliseconds of a monotonic clock.

@@ -112,7 +112,7 @@ impl Client {
         };
         match tokio::time::timeout(self.answer_max, asked).await {
             Err(_) => unknown("the wallet did not answer in time"),
-            // If the wallet does not implement CloseRound, the report counts as refused: it is held, not retried.
+            // If the wallet lacks CloseRound, the report counts as refused, so only RetryWalletCalls retries it.
             Ok(Err(status)) if status.code() == Code::Unimplemented && matches!(call, Call::Close(_)) => {
                 let reason =
                     truncated(&format!("the wallet does not implement CloseRound: {}", status.message()), REASON_MAX);

@@ -208,7 +208,7 @@ impl WalletOutbox {
         self.pauses.earliest(now).into_iter().chain(circuit).min().unwrap_or(now + 2 * AGE_EVERY)
     }
 
-    /// Logs overdue calls, at most once per hour (PL-32).
+    /// Prints an error and logs an event if calls are overdue, at most once per hour for wallet and partition (PL-32).
     async fn report(&mut self) {
         let now_ms = self.ledger.now_ms();
         let limit = i64::try_from(self.wallet.settings().overdue_ms).unwrap_or(i64::MAX);

@@ -58,8 +58,8 @@ struct Content {
     live: Vec<u8>,
     synced: Vec<u8>,
     dirty: BTreeSet<usize>,
-    /// Sector in which a kill interrupted a write. After a power cut, it has its last synced content, because the
-    /// kernel flushes no partly written page.
+    /// Sector in which a write was interrupted. A power cut at that moment leaves its last synced content, because the
+    /// kernel flushes no page during a write to it.
     torn: Option<usize>,
 }
 

@@ -289,8 +289,8 @@ async fn uf_10_a_start_that_is_refused_has_changed_nothing_of_the_log() {
     let printed = refused().await;
     assert!(printed.contains("were acknowledged"), "{printed}");
     assert!(fs::read(&segment).unwrap() == bytes, "the refused start did not change the log");
-    // Without the index, the start does not notice the lost commit and cuts the torn end of the log, but the log
-    // contradicts its signed checkpoint.
+    // Without the index, the start takes the torn commit for an unfinished write and cuts it, but is then refused,
+    // because the signed checkpoint includes the commit.
     fs::remove_dir_all(data.path().join("index")).unwrap();
     let printed = refused().await;
     assert!(printed.contains("a checkpoint up to this position was signed"), "{printed}");

@@ -60,8 +60,8 @@ impl Pool {
         award
     }
 
-    /// BW-19: gives contributions back. The increments pay for those made since the last jackpot hit; the reserve, then
-    /// the house, pay the rest.
+    /// BW-19: returns contributions. Those made since the last jackpot hit are taken from the pool's increments, the
+    /// rest from its reserve and then from the house.
     fn give_back(&mut self, contributed: i128, in_cycle: i128) {
         let from_increments = in_cycle.min(self.increments);
         let from_reserve = (contributed - from_increments).min(self.reserve);

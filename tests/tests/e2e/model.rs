@@ -76,7 +76,7 @@ impl Model {
         let rate = if key.1 == "SEK" { self.krona } else { 10_000 };
         let free = !request.campaign_id.is_empty();
         let pays = game.name() == POOL && !self.suspended && !free && key.1 != PLAY;
-        // 0.5 % of `bet` (minor units) at `rate` (0.0001 EUR), in 1e-9 EUR.
+        // 0.5 % of the bet, in 1e-9 EUR: 0.005 * (bet / 100) * (rate / 10_000) / 1e-9.
         let contributed = if pays { i128::from(bet) * rate * 5 } else { 0 };
         self.pool += contributed;
         let shelf = match game.name() {
@@ -187,8 +187,6 @@ impl Model {
         }
     }
 
-    /// Applies a void (PL-04). If later rounds used what the voided round had collected, the model copies the service's
-    /// collection.
     fn void(&mut self, id: &str, now: &BTreeMap<String, i64>) {
         let round = self.rounds.remove(id).unwrap();
         self.open.retain(|_, open| open.round_id != id);
@@ -206,8 +204,8 @@ impl Model {
         self.taken(&shelf, id, now);
     }
 
-    /// Removes from a collection the pieces that the round added. If the service's counts and sums differ but
-    /// are within the allowed ranges, the model copies them.
+    /// Removes from a collection the pieces that the round added. Later rounds may have used some of them, so the model
+    /// checks the bounds of the service's counts and sums, and copies them.
     fn taken(&mut self, shelf: &Shelf, round: &str, now: &BTreeMap<String, i64>) {
         let of = |key: &str| now.get(key).copied().unwrap_or(0);
         if let Some((crystals, given)) = self.crystals.get_mut(shelf) {

@@ -53,7 +53,7 @@ pub(crate) fn segments(log: &Path) -> Vec<u64> {
     firsts
 }
 
-/// Log with a confirmed base after its first rounds.
+/// Log whose first rounds can be pruned: the digest of the state after them is logged and confirmed.
 pub(crate) struct Played {
     at: tempfile::TempDir,
     pub(crate) account: Account,

@@ -178,8 +178,8 @@ impl Racer {
 
 fn refused(status: &Status) -> Ended {
     match &*reason(status) {
-        // The test retries the bet if a second spin process plays the round, the player's state changes during each
-        // attempt, or a draw with a lost key was sealed again.
+        // The racer retries: another racer's round of this player is open, or the draw was sealed again because its
+        // key was lost.
         "ROUND_IN_PROGRESS" | "SEAL_CHANGED" => Ended::Unknown,
         "ALREADY_SETTLED" | "ROUND_VOIDED" => Ended::Over,
         why => {

@@ -19,8 +19,8 @@ use std::{
 use tokio::{net::TcpListener, sync::watch};
 use tonic::{Request, Response, Status, Streaming, transport::Server, transport::server::TcpIncoming};
 
-/// The first connection breaks after the verdict on a proposal was sent and before the proposal's record is sent. Later
-/// connections send the record first.
+/// Writer whose first connection sends a replica the verdict on a proposal, and breaks before it sends the proposal's
+/// log record. Later connections send the record before the verdict.
 struct Breaking {
     inner: LogApi,
     first: Arc<AtomicBool>,

@@ -248,7 +248,7 @@ async fn np_12_nothing_that_a_reader_has_tells_what_an_open_round_hides() {
             let secrets = [KEY, dealt, draw::seed(&dealt, &client_seed, &played.round_id, number.1)];
             let sealed = Sealed { stream: stream.clone(), number: number.0, seal: draw::seal(&dealt) };
             assert_eq!(reader.finds(&secrets, &sealed), None, "{player}");
-            // The search must find each listed secret, and the draw key even if unlisted.
+            // `finds` must find each given secret, and the draw key even if no secrets are given.
             for secret in secrets {
                 let mut control = Reader::default();
                 control.has("control", [b"at any place ".as_slice(), &secret, b" of it"].concat());

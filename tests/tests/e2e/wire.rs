@@ -369,7 +369,6 @@ async fn watch(client: &Client, pool: &str, coins: &[&str]) -> tonic::Streaming<
     in_time(async || client.jackpot.clone().watch_counters(request.clone()).await).await.into_inner()
 }
 
-/// Retries a call that timed out, because the machine may be busy.
 async fn in_time<T>(ask: impl AsyncFn() -> Result<T, Status>) -> T {
     let asking = async {
         loop {

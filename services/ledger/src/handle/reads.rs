@@ -54,7 +54,6 @@ impl Handle {
         self.shared.provenance.failure()
     }
 
-    /// Calls `each` for every player, in memory or on disk.
     pub(crate) fn each_player(&self, mut each: impl FnMut(&PlayerState)) {
         let books = self.shared.books.read();
         books.players().for_each(|(.., player)| each(player));

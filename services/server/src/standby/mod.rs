@@ -165,8 +165,7 @@ impl Candidate {
         phase: &impl Fn(Phase<'_>),
     ) -> Result<Turn, ServeError> {
         let mut starting = self.start(stores);
-        // The authority to write is also checked during the replay, because a replay can last longer than the writer's
-        // silence after which a standby takes over.
+        // A long replay can let another standby take over, so the authority to write is also checked meanwhile.
         let mut lost = pin!(async {
             match &presence {
                 Some(presence) => presence.hold().await,

@@ -265,7 +265,6 @@ async fn balance_absent_accepted(kit: &mut Kit) -> Result<(), Skip> {
     Ok(())
 }
 
-/// Checks that the balance changed by the sum of the calls, then debits this sum.
 async fn sum_of_effects_equals_balance(kit: &mut Kit) -> Result<(), Skip> {
     let first = kit.first_balance;
     let moved = kit.moved;

@@ -99,7 +99,7 @@ async fn pl_27_every_kind_of_id_of_another_operator_is_unknown_to_every_role() {
     for token in ["bravo", "platform"] {
         for role in ["play", "wallet", "support", "audit", "admin", "all"] {
             let mut browser = Browser::logged_in(service.server.console(), &format!("{token}-{role}")).await;
-            // An id with a space names a player's request. The platform's admin may look it up to decide on voids.
+            // An id with a space names a player's request, which the platform's admin may look up to decide on voids.
             for id in ids.iter().filter(|id| token == "bravo" || !id.contains(' ')) {
                 let (start, end) = id.rsplit_once('/').map_or(("", &**id), |(start, end)| (start, end));
                 let start = if start.is_empty() { String::new() } else { format!("{start}/") };

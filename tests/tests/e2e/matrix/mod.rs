@@ -194,7 +194,7 @@ impl Service {
 
     async fn names(&self, number: usize, row: &Row) -> Names {
         let mut client = Client::on(self.connections["acme"].clone());
-        // The name is too long to occur in a hash by chance.
+        // Answers are searched for the name, so it must be too long to occur in a hash by chance.
         let player = format!("player-{number}");
         for currency in ["EUR", "SEK"] {
             client.fund(&player, currency, 1_000_000).await;

@@ -215,8 +215,8 @@ async fn balances_of(partitions: u32) {
     assert_eq!((by_player(&found["acme"]), by_player(&found["other"])), (by_player(&acme), by_player(&other)));
 }
 
-/// Returns the commits without `due_after`, as older versions wrote them, each with the hash of its logged record.
-/// `records` needs it to correct `sealed_by`.
+/// Returns the commits without `due_after`, as older versions wrote them, so their hashes change. With the original
+/// hashes, which are returned too, [`records`] finds and replaces references (`sealed_by`).
 fn of_old(config: &Config) -> Vec<(Logged, Hash)> {
     let old = |(logged, hash)| (Logged { due_after: vec![], ..logged }, hash);
     logged(config).into_iter().map(old).collect()

@@ -20,7 +20,7 @@ use std::{
 };
 use tokio::{net::TcpListener, runtime::Runtime, task::JoinHandle, time::sleep};
 
-/// `MOTHERLODE_WALLET_SCHEDULES` sets a larger number of schedules (`tests/run wallet`).
+/// Default number of random schedules of faults and kills; `tests/run wallet` tests more.
 const SCHEDULES: u64 = 3;
 const PLAYERS: usize = 4;
 const ROUNDS: usize = 6;
