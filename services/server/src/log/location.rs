@@ -91,7 +91,7 @@ impl LogLocation {
 
     pub fn open_written(&self, config: &Config) -> Result<Vec<Box<dyn Store>>, LogError> {
         self.check_partitions(config.partitions, &config.write_partitions())?;
-        // The first partition is created last, so if it exists, all others exist.
+        // Partition 0 is created last, so if it exists, all others exist.
         config
             .write_partitions()
             .into_iter()
