@@ -76,13 +76,14 @@ def call(bucket):
 
 
 class Service:
-    def __init__(self, folder):
-        (folder / "motherlode.toml").write_text("[limits]\nsegment_bytes = 1048576\n")
+    def __init__(self, folder, place=None, environment={}):
+        reads = f'[archive]\nplace = "{place}"\n' if place else ""
+        (folder / "motherlode.toml").write_text(f"[limits]\nsegment_bytes = 1048576\n{reads}")
         self.target = f"http://127.0.0.1:{free_port()}"
         address = self.target.removeprefix("http://")
         command = [BINARY, "serve", f"--data={folder}/data", f"--config={folder}/motherlode.toml", f"--listen={address}"]
         with (folder / "service.log").open("a") as log:
-            self.process = subprocess.Popen(command, stdout=log, stderr=log)
+            self.process = subprocess.Popen(command, env={**os.environ, **environment}, stdout=log, stderr=log)
         started.append(self.process)
         until = time.monotonic() + SECONDS_MAX
         while subprocess.run([BINARY, "health", "--target", self.target], capture_output=True).returncode != 0:
@@ -94,9 +95,10 @@ class Service:
         assert self.process.wait(SECONDS_MAX) == 0
 
 
-def test_pl_37_a_log_is_archived_pruned_and_restored_through_an_s3_server(call, tmp_path):
+def test_pl_37_a_log_is_archived_pruned_read_and_restored_through_an_s3_server(call, bucket, tmp_path):
     data, restored, copy = tmp_path / "data", tmp_path / "restored", tmp_path / "copy"
     service = Service(tmp_path)
+    call("play", "neptune", "--auto", "--target", service.target)
     call("loadtest", "--target", service.target, "--rounds", 6000)
     service.stop()
     service = Service(tmp_path)
@@ -121,9 +123,21 @@ def test_pl_37_a_log_is_archived_pruned_and_restored_through_an_s3_server(call, 
     head = re.compile(r"head [0-9a-f]{64}")
     assert head.search(call("log", "verify", restored))[0] == head.search(whole)[0]
     service = Service(tmp_path)
+    assert "ARCHIVED" in call("proof", "demo/alice/1", "--target", service.target, status=1)
     call("loadtest", "--target", service.target, "--rounds", 100)
     service.stop()
     call("archive", "--from", data, "--to", ARCHIVE)
+
+    service = Service(tmp_path, ARCHIVE, bucket)
+    proof = tmp_path / "round.tlog-proof"
+    proof.write_text(call("proof", "demo/alice/1", "--target", service.target))
+    assert "PROVEN" in call("verify", proof, "--key", key)
+    bucket["AWS_ENDPOINT"] = f"http://127.0.0.1:{free_port()}"
+    service.stop()
+    service = Service(tmp_path, ARCHIVE, bucket)
+    assert "ARCHIVE_UNAVAILABLE" in call("proof", "demo/alice/1", "--target", service.target, status=1)
+    call("loadtest", "--target", service.target, "--rounds", 100)
+    service.stop()
 
 
 def test_pl_37_an_archive_that_lacks_an_object_or_an_unreachable_server_is_reported(call, bucket, tmp_path):

@@ -4,6 +4,7 @@ use crate::{error::FetchError, handle::Handle, past::PastRecords};
 use motherlode_archive::{ArchiveError, Limits, Segment, Segments, Slots};
 use motherlode_log::{Position, ReadError, hash};
 use motherlode_runtime::{Caller, Reads, Reason, Refusal, config::ArchiveReads};
+use opentelemetry::{KeyValue, global, metrics::Counter};
 use parking_lot::Mutex;
 use std::{
     sync::Arc,
@@ -15,18 +16,23 @@ const READS_MAX: usize = 32;
 const READS_PER_OPERATOR_MAX: usize = 8;
 const BYTES_MAX: usize = 4 << 20;
 const WARN_EVERY: Duration = Duration::from_secs(10);
+const OUTCOMES: [&str; 3] = ["done", "unavailable", "damaged"];
 
 #[derive(Debug, Clone)]
 pub struct ArchivedReads {
     segments: Segments,
     slots: Slots,
     warned: Arc<Mutex<Option<Instant>>>,
+    outcomes: Counter<u64>,
 }
 
 impl ArchivedReads {
     #[must_use]
     pub fn new(segments: Segments) -> Self {
-        Self { segments, slots: Slots::new(READS_MAX, READS_PER_OPERATOR_MAX), warned: Arc::default() }
+        let what = "Number of calls that read archived records, by outcome.";
+        let outcomes = global::meter("motherlode").u64_counter("motherlode.archive.reads").with_description(what).build();
+        OUTCOMES.iter().for_each(|outcome| outcomes.add(0, &[KeyValue::new("outcome", *outcome)]));
+        Self { segments, slots: Slots::new(READS_MAX, READS_PER_OPERATOR_MAX), warned: Arc::default(), outcomes }
     }
 
     #[must_use]
@@ -47,7 +53,15 @@ impl ArchivedReads {
             Refusal::new(Reason::ArchiveUnavailable, message)
         };
         let read = self.repeat((reads, ledger), caller, position, read);
-        tokio::time::timeout(WAIT_MAX, read).await.map_err(slow)?
+        let done = tokio::time::timeout(WAIT_MAX, read).await.map_err(slow).flatten();
+        let [is_done, unavailable, damaged] = OUTCOMES;
+        let outcome = match done.as_ref().map_err(Refusal::reason) {
+            Err(Reason::ArchiveUnavailable) => unavailable,
+            Err(Reason::ArchiveDamaged) => damaged,
+            _ => is_done,
+        };
+        self.outcomes.add(1, &[KeyValue::new("outcome", outcome)]);
+        done
     }
 
     async fn repeat<T: Send + 'static>(

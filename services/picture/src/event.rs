@@ -146,14 +146,20 @@ fn decimal(count: i128, places: usize) -> String {
 
 fn enum_name(field: &FieldDescriptor, number: i32) -> String {
     let Kind::Enum(of) = field.kind() else { return number.to_string() };
-    of.get_value(number).map_or_else(|| number.to_string(), |value| words(value.name()).to_lowercase())
+    let Some(value) = of.get_value(number) else { return number.to_string() };
+    let unspecified = of.default_value();
+    let prefix = unspecified.name().trim_end_matches("UNSPECIFIED");
+    words(value.name().strip_prefix(prefix).unwrap_or(value.name())).to_lowercase()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use motherlode_proto::{
-        log::v1::{Balance, ContributionsPooled, Deposited, StepResolved, SwitchSet, WalletOverdue, event},
+        log::v1::{
+            Balance, ContributionsPooled, Deposited, DrawSealed, SealReason, StepResolved, SwitchSet, WalletOverdue,
+            event,
+        },
         round::v1::{Choice, Outcome, choice},
     };
 
@@ -178,7 +184,10 @@ mod tests {
         };
         let describe = fields_of(event::Kind::StepResolved(step), "EUR");
         assert!(describe.contains(&"win 12.34 EUR".to_owned()), "{describe:?}");
-        assert!(describe.iter().any(|text| text.starts_with("choice (double card ")), "{describe:?}");
+        assert!(describe.iter().any(|text| text == "choice (double red heart)"), "{describe:?}");
+        let sealed = DrawSealed { reason: SealReason::SealsEnded.into(), ..DrawSealed::default() };
+        let describe = fields_of(event::Kind::DrawSealed(sealed), "");
+        assert!(describe.contains(&"reason seals ended".to_owned()), "{describe:?}");
         assert!(describe.iter().any(|text| text.contains("free spins left 12")), "{describe:?}");
         let amount = 1_500_000_000_i128.to_be_bytes().to_vec();
         let pooled = ContributionsPooled { from: 1, to: 9, amount, ..ContributionsPooled::default() };

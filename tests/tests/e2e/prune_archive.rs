@@ -1,7 +1,9 @@
 use crate::{
+    PROGRAM,
     console::browser::Browser,
     prune::{Played, flip, is_archived, run, segments, serve_with, text},
     restores::copy_folder,
+    telemetry_port::{PORT, ask, port, value},
 };
 use motherlode_audit::verify;
 use motherlode_proto::{
@@ -10,7 +12,7 @@ use motherlode_proto::{
     report::v1::{GetRoundPageRequest, report_service_client::ReportServiceClient},
     round::v1::Round,
 };
-use motherlode_tests::{Client, Server, bet, reason};
+use motherlode_tests::{Client, Process, Server, bet, reason};
 use std::{collections::BTreeMap, fs};
 use tonic::{Code, Status, transport::Channel};
 
@@ -182,6 +184,31 @@ async fn pl_37_an_archive_that_is_missing_damaged_or_of_another_log_only_fails_r
         is_unread(&reads.round(round_id).await.unwrap_err(), "ARCHIVE_DAMAGED");
     }
     server.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_37_reads_of_archived_records_are_counted_by_outcome() {
+    let (played, old) = pruned(60).await;
+    let (archive, away, config) = (played.path("archive"), played.path("away"), played.path("motherlode.toml"));
+    fs::rename(&archive, &away).unwrap();
+    fs::write(&config, format!("partitions = 1\n[archive]\nplace = {archive:?}\n")).unwrap();
+    let service = Process::start_as(PROGRAM, &played.data(), Some(&config), PORT);
+    let (port, mut client) = (port(&service).await, Client::connect(service.address).await);
+    let mut reads = async |count: usize| {
+        for Round { round_id, .. } in old.values().take(count).cloned() {
+            let _ = client.ledger.get_round(GetRoundRequest { round_id }).await;
+        }
+        let metrics = ask(port, "GET /metrics").await.1;
+        ["done", "unavailable", "damaged"].map(|outcome| {
+            let series = format!("motherlode_archive_reads_total{{outcome=\"{outcome}\"}}");
+            value(&metrics, &series).unwrap_or_else(|| panic!("{series}: {metrics}"))
+        })
+    };
+    assert_eq!(reads(0).await, [0.0, 0.0, 0.0]);
+    assert_eq!(reads(3).await, [0.0, 3.0, 0.0]);
+    fs::rename(&away, &archive).unwrap();
+    assert_eq!(reads(5).await, [5.0, 3.0, 0.0]);
+    assert_eq!(service.terminate().await, Some(0));
 }
 
 /// The start replays the voids, because its snapshot is older than the voids.

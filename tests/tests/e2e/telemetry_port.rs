@@ -10,16 +10,16 @@ use tokio::{
     net::TcpStream,
 };
 
-const PORT: &[&str] = &["--telemetry", "127.0.0.1:0"];
+pub(crate) const PORT: &[&str] = &["--telemetry", "127.0.0.1:0"];
 
-async fn port(process: &Process) -> SocketAddr {
+pub(crate) async fn port(process: &Process) -> SocketAddr {
     const SERVED: &str = "serving metrics and health";
     until("the port", async || process.log_line(SERVED).is_some()).await;
     let line = process.log_line(SERVED).unwrap();
     line.split("address=").nth(1).and_then(|rest| rest.split_whitespace().next()?.parse().ok()).expect(&line)
 }
 
-async fn ask(address: SocketAddr, request: &str) -> (u16, String) {
+pub(crate) async fn ask(address: SocketAddr, request: &str) -> (u16, String) {
     let mut stream = TcpStream::connect(address).await.unwrap();
     stream.write_all(format!("{request} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").as_bytes()).await.unwrap();
     let mut text = String::new();
@@ -28,7 +28,7 @@ async fn ask(address: SocketAddr, request: &str) -> (u16, String) {
     (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
 }
 
-fn value(metrics: &str, series: &str) -> Option<f64> {
+pub(crate) fn value(metrics: &str, series: &str) -> Option<f64> {
     metrics.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' ')?.parse().ok())
 }
 
