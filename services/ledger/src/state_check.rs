@@ -15,8 +15,8 @@ use std::{borrow::Cow, collections::HashMap, hash::Hasher, sync::Arc, time::Inst
 
 const PLAYERS_MIN: usize = 1 << 12;
 const PLAYERS_MAX: usize = 1 << 16;
-/// The sample of players is halved when it reaches [`PLAYERS_MIN`] players. After this number of halvings, the limit is
-/// [`PLAYERS_MAX`].
+/// The sample of players is halved whenever it reaches its limit, which is [`PLAYERS_MIN`] at first. After this number
+/// of halvings, the limit is [`PLAYERS_MAX`].
 const BITS: u32 = 8;
 const BYTES: usize = 1 << 20;
 

@@ -13,7 +13,7 @@ pub const ROWS: usize = 3;
 pub const CELLS: usize = REELS * ROWS;
 pub const MULTIPLYING_REEL: usize = 2;
 pub const FACTOR_BESIDE_GRAND: u32 = 2;
-/// Highest value of a Bonus symbol, in total bets (ME-04).
+/// Highest value of a Bonus symbol, as a multiple of the total bet (ME-04).
 pub const VALUE_MAX: u32 = 18;
 /// Multiplier of the win if all positions hold a Bonus symbol (ME-12).
 pub const FULL_SCREEN: u32 = 2;

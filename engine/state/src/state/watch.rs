@@ -41,7 +41,7 @@ impl Books {
         self.watch.written
     }
 
-    /// Begins a snapshot. The caller must serialize `self`, which excludes players, before the books change.
+    /// Begins a snapshot. The caller must encode `self` before the state changes; `self` does not contain the players.
     pub fn freeze(&mut self) -> Frozen {
         self.watch.age += 1;
         self.watch.is_writing = true;

@@ -19,7 +19,7 @@ pub(super) const PARTS: [PartName; 2] =
     [PartName::cash("base_lines", "line wins of the paid spin"), PartName::cash("hold_and_win", "Hold and Win")];
 
 pub(crate) const GAMBLES_MAX: u8 = 10;
-/// Highest special prize in total bets. The limit keeps the feature's win within 32 bits.
+/// Highest special prize, as a multiple of the total bet. The limit keeps the feature's win within 32 bits.
 const SPECIAL_MAX: u32 = 10_000;
 const FACTOR_MAX: u32 = 10;
 const BUY_BETS_MAX: u32 = 1000;
