@@ -30,7 +30,8 @@ impl ArchivedReads {
     #[must_use]
     pub fn new(segments: Segments) -> Self {
         let what = "Number of calls that read archived records, by outcome.";
-        let outcomes = global::meter("motherlode").u64_counter("motherlode.archive.reads").with_description(what).build();
+        let outcomes =
+            global::meter("motherlode").u64_counter("motherlode.archive.reads").with_description(what).build();
         OUTCOMES.iter().for_each(|outcome| outcomes.add(0, &[KeyValue::new("outcome", *outcome)]));
         Self { segments, slots: Slots::new(READS_MAX, READS_PER_OPERATOR_MAX), warned: Arc::default(), outcomes }
     }
