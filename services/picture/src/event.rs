@@ -185,9 +185,6 @@ mod tests {
         let describe = fields_of(event::Kind::StepResolved(step), "EUR");
         assert!(describe.contains(&"win 12.34 EUR".to_owned()), "{describe:?}");
         assert!(describe.iter().any(|text| text == "choice (double red heart)"), "{describe:?}");
-        let sealed = DrawSealed { reason: SealReason::SealsEnded.into(), ..DrawSealed::default() };
-        let describe = fields_of(event::Kind::DrawSealed(sealed), "");
-        assert!(describe.contains(&"reason seals ended".to_owned()), "{describe:?}");
         assert!(describe.iter().any(|text| text.contains("free spins left 12")), "{describe:?}");
         let amount = 1_500_000_000_i128.to_be_bytes().to_vec();
         let pooled = ContributionsPooled { from: 1, to: 9, amount, ..ContributionsPooled::default() };
@@ -197,6 +194,9 @@ mod tests {
         let overdue = WalletOverdue { oldest_unix_ms: 1_000, ..WalletOverdue::default() };
         let describe = fields_of(event::Kind::WalletOverdue(overdue), "");
         assert!(describe.contains(&"oldest 1970-01-01T00:00:01.000Z".to_owned()), "{describe:?}");
+        let sealed = DrawSealed { reason: SealReason::SealsEnded.into(), ..DrawSealed::default() };
+        let describe = fields_of(event::Kind::DrawSealed(sealed), "");
+        assert!(describe.contains(&"reason seals ended".to_owned()), "{describe:?}");
         assert_eq!(told_of_nothing(), "unknown");
     }
 

@@ -192,7 +192,9 @@ async fn pl_37_reads_of_archived_records_are_counted_by_outcome() {
     let (archive, away, config) = (played.path("archive"), played.path("away"), played.path("motherlode.toml"));
     fs::rename(&archive, &away).unwrap();
     fs::write(&config, format!("partitions = 1\n[archive]\nplace = {archive:?}\n")).unwrap();
-    let service = Process::start_as(PROGRAM, &played.data(), Some(&config), PORT);
+    // The servers before kept the draw keys elsewhere.
+    let arguments = [PORT, &["--draw-keys-lost"]].concat();
+    let service = Process::start_as(PROGRAM, &played.data(), Some(&config), &arguments);
     let (port, mut client) = (port(&service).await, Client::connect(service.address).await);
     let mut reads = async |count: usize| {
         for Round { round_id, .. } in old.values().take(count).cloned() {
