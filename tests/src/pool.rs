@@ -31,7 +31,7 @@ pub struct Model {
 #[derive(Default)]
 struct Partition {
     left: BTreeMap<u64, i128>,
-    /// Jackpot hits without an award: position, Unix milliseconds, coin value in 1e-6 EUR.
+    /// Jackpot hits whose award is not decided yet: position, Unix milliseconds, coin value in 1e-6 EUR.
     hits: VecDeque<(u64, i64, i128)>,
     pooled_position: u64,
     coins: BTreeMap<(StreamId, u64), CoinValue>,

@@ -279,7 +279,7 @@ impl Handle {
         if self.shared.page.set(page).is_err() {
             tracing::error!(
                 partition = self.partition(),
-                "ignored a second memory-backed file for the log's end: the first file stays in use"
+                "ignored a second page file (copy of the log's end in memory) for this partition: the first one stays in use"
             );
         }
     }

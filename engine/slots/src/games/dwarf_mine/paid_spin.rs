@@ -1,4 +1,4 @@
-//! Exact mathematics of the paid spin, to which randomly drawn rows of symbols are added.
+//! Exact mathematics of the paid spin. Bonus symbols enlarge its window by rows of randomly drawn symbols.
 //!
 //! Spins are classified by the set of reels that show a Bonus and by the number of crystals in each reel's added cells.
 //! In each class, the reels are independent, so [`crate::math::ways_moments`] can sum the wins.

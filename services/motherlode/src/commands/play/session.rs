@@ -142,7 +142,7 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
         Err(Failure::found("the service still refuses the bet after the account was opened and funded"))
     }
 
-    /// Removes the cause of a refusal, for example by a deposit. Returns false at the end of the input.
+    /// Removes the cause of a refusal, for example by a deposit. Returns false if the cause remains.
     async fn mend(&mut self, refusal: &Status) -> Result<bool, Failure> {
         match client::reason(refusal).as_str() {
             "INSUFFICIENT_FUNDS" if self.args.demo => {
