@@ -118,7 +118,13 @@ impl Reloader {
         let reload = tokio::spawn(async move { reloader.run(actor).await }).await;
         reload.unwrap_or(Err(ReloadError::Ended)).inspect_err(|error| {
             let reason = error.to_string();
-            tracing::error!(reason, "the changed configuration was refused: the previous configuration stays in force");
+            match error {
+                ReloadError::Ended => tracing::error!(reason, "failed to reload the configuration"),
+                _ => tracing::error!(
+                    reason,
+                    "the changed configuration was refused: the previous configuration stays in force"
+                ),
+            }
         })
     }
 
