@@ -120,7 +120,7 @@ def test_pl_37_a_log_is_archived_pruned_read_and_restored_through_an_s3_server(c
     assert first > 100, pruned
     call("restore", "--from", ARCHIVE, "--to", restored, "--key", key)
     call("audit", restored)
-    head = re.compile(r"head [0-9a-f]{64}")
+    head = re.compile(r"head hash [0-9a-f]{64}")
     assert head.search(call("log", "verify", restored))[0] == head.search(whole)[0]
     service = Service(tmp_path)
     assert "ARCHIVED" in call("proof", "demo/alice/1", "--target", service.target, status=1)
