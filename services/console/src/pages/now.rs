@@ -127,7 +127,8 @@ async fn alerts(visit: &Visit) -> Result<Markup, Failure> {
         told.extend(status.wallets.iter().filter(|of| of.circuit_open).map(away));
         told.extend(status.disk.iter().filter(|of| of.days_left.is_some_and(|days| days < trends::DAYS_LEFT_MIN)).map(
             |of| {
-                let text = html! { "The disk that contains the data folder is filling: " (trends::space(of)) "." };
+                let (full, growth) = trends::space(of);
+                let text = html! { "The disk that contains the data folder is filling: " (full) ", " (growth) "." };
                 Alert::new(Severity::Ticket, "MotherlodeDiskFills", text)
             },
         ));

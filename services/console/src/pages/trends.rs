@@ -51,7 +51,10 @@ pub(super) fn shown(told: &GetServiceStatusResponse, list: &dyn Fn(&str) -> Opti
             (graph("Refused calls", Figure::Sum, &|of| of.refusals.iter().map(|refusal| fit(refusal.count)).sum(), &number))
             @for reason in &reasons { (graph(reason, Figure::Sum, &|of| refused(of, reason), &number)) }
             @for pool in pools { (graph(&format!("{INCREMENTS}{pool}"), Figure::Latest, &|of| level(of, pool), &eur)) }
-            @if let Some(disk) = &told.disk { div.tile { span { "Disk" } b.figure { (space(disk)) } } }
+            @if let Some(disk) = &told.disk {
+                @let (full, growth) = space(disk);
+                div.tile { span { "Disk" } b.figure { (full) } small { (growth) } }
+            }
         }
         p.note { "Rounds, stakes, wins and increments are totals of the partitions below. Latency, refused calls and \
              disk are figures of the process that serves this page." }
@@ -76,7 +79,7 @@ fn reasons(day: &[HistoryPoint]) -> Vec<String> {
     sums.into_iter().take(REASONS).map(|(reason, _)| reason.to_owned()).collect()
 }
 
-pub(super) fn space(disk: &Disk) -> String {
+pub(super) fn space(disk: &Disk) -> (String, String) {
     let used = disk.total_bytes.saturating_sub(disk.free_bytes);
     let share = u128::from(used) * 100 / u128::from(disk.total_bytes.max(1));
     let left = match (disk.growth_bytes_per_day, disk.days_left) {
@@ -86,7 +89,7 @@ pub(super) fn space(disk: &Disk) -> String {
         }
         (Some(_), None) => "does not grow".to_owned(),
     };
-    format!("{share} % full, {} free, {left}", bytes(disk.free_bytes))
+    (format!("{share} % full"), format!("{} free, {left}", bytes(disk.free_bytes)))
 }
 
 fn bytes(count: u64) -> String {
@@ -207,7 +210,8 @@ mod tests {
         ] {
             assert!(page.contains(told), "{told}: {page}");
         }
-        assert!(page.contains("65 % full, 3.5 GB free, grows 500.0 MB per day, full in 7 days"), "{page}");
+        let disk = "65 % full</b><small>3.5 GB free, grows 500.0 MB per day, full in 7 days</small>";
+        assert!(page.contains(disk), "{page}");
         assert!(page.len() < 25_000, "{} bytes", page.len());
         assert!(shown(&GetServiceStatusResponse::default(), &|_| None).into_string().contains("first full minute"));
     }
