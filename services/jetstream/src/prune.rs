@@ -48,19 +48,30 @@ impl JetStreamStore {
         Ok(log)
     }
 
-    /// Removes the messages published more than `margin` before the message with which the log starts.
+    /// Removes the messages published more than `margin` before the message with which the log starts. Fails if the
+    /// servers take longer than most of `margin`, because messages after the start would then reach the maximum age.
     pub fn remove_before_start(&self, margin: Duration) -> Result<(), PruneError> {
-        let stream = self.shared().stream();
+        let (stream, until) = (self.shared().stream(), Instant::now() + REMOVAL_MAX.min(margin - margin / 8));
         let info = stream.found()?;
         are_current(stream, &info)?;
-        let (first, time) = oldest_kept(stream, self.shared().start().sequence, margin)?;
+        let start = self.shared().start().sequence;
+        let (first, time) = oldest_kept(stream, start, margin)?;
         if count(&info["state"], "first_seq") >= first {
             return Ok(());
         }
         let age = server_time(stream, &info)?.duration_since(time).unwrap_or_default();
+        if Instant::now() >= until {
+            return Err(
+                fault(stream, "the servers answered too slowly for this margin, and nothing was removed").into()
+            );
+        }
         self.expected().expect_limit();
-        let removed = stream.limit(&info, age.max(AGE_MIN)).and_then(|_| removed(stream, first));
+        let removed = stream.limit(&info, age.max(AGE_MIN)).and_then(|_| removed(stream, first, until));
         let info = stream.limit(&stream.found()?, Duration::ZERO)?;
+        if count(&info["state"], "first_seq") > start {
+            let lost = "the servers removed records that must stay: restore the log from the archive";
+            return Err(fault(stream, lost).into());
+        }
         removed?;
         are_current(stream, &info)
     }
@@ -82,9 +93,11 @@ fn server_time(stream: &Stream, info: &Value) -> Result<SystemTime, OpenError> {
     time.ok_or_else(|| stream.api_error(Failure::Unknown("JetStream's answer has no timestamp".into())))
 }
 
-fn removed(stream: &Stream, first: u64) -> Result<(), OpenError> {
-    let until = Instant::now() + REMOVAL_MAX;
-    let fault = |fault: &str| Err(OpenError::Stream { stream: stream.name.clone(), fault: fault.into() });
+fn fault(stream: &Stream, fault: &str) -> OpenError {
+    OpenError::Stream { stream: stream.name.clone(), fault: fault.into() }
+}
+
+fn removed(stream: &Stream, first: u64, until: Instant) -> Result<(), OpenError> {
     loop {
         thread::sleep(PAUSE);
         let info = stream.found()?;
@@ -92,12 +105,12 @@ fn removed(stream: &Stream, first: u64) -> Result<(), OpenError> {
             return Ok(());
         }
         if info["config"]["max_age"] == 0 {
-            return fault(
-                "another process removed the limit on the age of messages before all old messages were removed",
-            );
+            let lifted =
+                "another process removed the limit on the age of messages before all old messages were removed";
+            return Err(fault(stream, lifted));
         }
         if Instant::now() >= until {
-            return fault("the servers did not remove the messages in time");
+            return Err(fault(stream, "the servers did not remove the messages in time"));
         }
     }
 }

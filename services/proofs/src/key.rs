@@ -62,9 +62,9 @@ pub fn key_file(config: &Config) -> PathBuf {
 /// Loads the key. If no key file is configured, a missing default file is created. If the log has records, the file is
 /// created only if `accept_new_key` is set.
 pub fn load_or_make(config: &Config, end: Position) -> Result<SignerKey, KeyError> {
+    check_log_key(config, end)?;
     let (path, wanted) = (key_file(config), config.proofs.name.as_deref());
     let key = match config.proofs.key_file.is_none() && !path.exists() {
-        true if end > 0 && !config.proofs.accept_new_key => return Err(KeyError::Missing { path, end }),
         true => {
             let key = make(&path, wanted, KeyKind::Log)?;
             tracing::info!(file = %path.display(), name = key.verifier().name(), "created a key that signs checkpoints: back up the file");
@@ -73,6 +73,15 @@ pub fn load_or_make(config: &Config, end: Position) -> Result<SignerKey, KeyErro
         false => load(&path)?,
     };
     named(key, &path, config)
+}
+
+/// Fails if the log has records and its key file is missing. A start checks this before it replays the log.
+pub fn check_log_key(config: &Config, end: Position) -> Result<(), KeyError> {
+    let path = key_file(config);
+    match end > 0 && config.proofs.key_file.is_none() && !config.proofs.accept_new_key && !path.exists() {
+        true => Err(KeyError::Missing { path, end }),
+        false => Ok(()),
+    }
 }
 
 pub fn check_key(config: &Config) -> Result<(), KeyError> {

@@ -31,7 +31,9 @@ pub use brief::{NotWorkedOut, whole};
 pub use copied::{COPIED_MAX, restored, shortened};
 pub use files::{Files, FilesError, proofs_folder};
 pub use growing::Contradiction;
-pub use key::{KeyError, check_key, key_file, load, load_or_make, make, of_partition, of_restore, origin};
+pub use key::{
+    KeyError, check_key, check_log_key, key_file, load, load_or_make, make, of_partition, of_restore, origin,
+};
 pub use proofs::{Extent, Proofs, ProofsError};
 pub use round::proof_of;
 pub use static_files::serve_tiles;

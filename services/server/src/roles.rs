@@ -9,7 +9,7 @@ use crate::{
     setup::{Phase, bind, ledger_options, open_ledgers, open_log, open_pools, open_proofs},
 };
 use motherlode_ledger::{ArchivedReads, Handle, Ledgers, Options, Origin, Standing, Stores, check_keys, join_all};
-use motherlode_proofs::Proofs;
+use motherlode_proofs::{Proofs, ProofsError, check_log_key};
 use motherlode_runtime::{Config, config::Role};
 use motherlode_spin::Dealer;
 use std::{collections::BTreeSet, net::TcpListener, pin::pin};
@@ -72,6 +72,8 @@ pub(crate) async fn start(
         // Fails before the stores are opened if a partition has no configured writer.
         stores.check_whole(config.partitions)?;
     }
+    let end = stores.stores.iter().map(|store| store.end()).max().unwrap_or_default();
+    check_log_key(config, end).map_err(ProofsError::from)?;
     let written = open_ledgers(config, stores, options.clone()).await?;
     let proofs = open_proofs(config, &written, dealer.keys()).await?;
     let here: BTreeSet<_> = written.iter().map(Handle::partition).collect();

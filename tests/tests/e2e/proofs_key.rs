@@ -14,8 +14,12 @@ async fn pl_30_a_log_that_a_key_signed_gets_another_key_only_on_request() {
     let (signed, first) = (signed_in(data.path()), key_in(data.path(), HOME));
     let refused = async |config: &Config| started(config).await.err().expect("the start is refused").to_string();
     fs::rename(&file, data.path().join("kept.key")).unwrap();
+    let [index, aside] = ["index", "index.aside"].map(|name| data.path().join(name));
+    fs::rename(&index, &aside).unwrap();
     let error = refused(&config).await;
     assert!(error.contains(&format!("the log has records up to position {}, and the key", signed.size)), "{error}");
+    assert!(!index.exists(), "the start is refused before it replays the log");
+    fs::rename(&aside, &index).unwrap();
     assert!(error.contains("serve --new-log-key") && !file.exists(), "{error}");
     // Without the checkpoint, the log's records alone must cause the start to be refused.
     let folder = proofs_folder(data.path(), HOME);

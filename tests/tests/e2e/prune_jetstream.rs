@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-const MARGIN: Duration = Duration::from_secs(2);
+const MARGIN: Duration = Duration::from_secs(5);
 
 fn run(arguments: &[&str]) -> Result<String, String> {
     let output = Command::new(PROGRAM).args(arguments).args(["--priority", "normal"]).output().unwrap();

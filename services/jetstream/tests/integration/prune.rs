@@ -93,6 +93,11 @@ fn pl_37_a_pruned_stream_starts_later_for_its_writer_its_followers_and_every_new
     let mut following = Following::find(&config, 0).unwrap();
     while following.more().unwrap() {}
     let (place, mut removed) = (place(&records), 1);
+    store.record_start(place).unwrap();
+    let before = state(&node);
+    let error = store.remove_before_start(Duration::ZERO).unwrap_err().to_string();
+    assert!(error.contains("nothing was removed") && !has_limit(&node), "{error}");
+    assert_eq!(state(&node), before, "no message is removed if the margin leaves no time");
     for (before, margin) in [(place, 3_600), (place, 3), (120, 3), (place + 5, 3)] {
         let start = store.record_start(before).unwrap();
         assert!(start.first <= before.max(place) && start.first + 4 > before, "{start:?}");
