@@ -197,7 +197,7 @@ fn pl_01_pl_12_a_log_of_a_later_version_is_refused_by_its_position_and_left_as_i
     let folder = data.path().to_str().unwrap();
     let place = format!("position {}", known + 1);
     for arguments in [
-        &["serve", "--listen", "127.0.0.1:0", "--data", folder][..],
+        &["serve", "--new-log-key", "--listen", "127.0.0.1:0", "--data", folder][..],
         &["audit", folder],
         &["log", "tail", folder],
         &["replay", folder, "demo/alice/1"],
