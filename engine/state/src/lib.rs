@@ -2,6 +2,7 @@
 //!
 //! Folding [`Commit`]s in log order gives [`Books`]. A commit that breaks an invariant is [`Refused`]. Amounts are
 //! exact ([`Minor`], [`Nano`]), and postings sum to zero ([`Posting`]).
+//! Each module uses only modules before it: `values`, `events`, `statement`, `play`, `state`, `fold`.
 
 mod events;
 mod fold;

@@ -55,6 +55,7 @@ impl JetStreamStore {
         let info = stream.found()?;
         are_current(stream, &info)?;
         let start = self.shared().start().sequence;
+        has_start(stream, &info, start)?;
         let (first, time) = oldest_kept(stream, start, margin)?;
         if count(&info["state"], "first_seq") >= first {
             return Ok(());
@@ -68,12 +69,16 @@ impl JetStreamStore {
         self.expected().expect_limit();
         let removed = stream.limit(&info, age.max(AGE_MIN)).and_then(|_| removed(stream, first, until));
         let info = stream.limit(&stream.found()?, Duration::ZERO)?;
-        if count(&info["state"], "first_seq") > start {
-            let lost = "the servers removed records that must stay: restore the log from the archive";
-            return Err(fault(stream, lost).into());
-        }
+        has_start(stream, &info, start)?;
         removed?;
         are_current(stream, &info)
+    }
+}
+
+fn has_start(stream: &Stream, info: &Value, start: u64) -> Result<(), OpenError> {
+    match count(&info["state"], "first_seq") > start {
+        true => Err(fault(stream, "the servers removed records that must stay: restore the log from the archive")),
+        false => Ok(()),
     }
 }
 

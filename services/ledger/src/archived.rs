@@ -54,15 +54,15 @@ impl ArchivedReads {
             Refusal::new(Reason::ArchiveUnavailable, message)
         };
         let read = self.repeat((reads, ledger), caller, position, read);
-        let done = tokio::time::timeout(WAIT_MAX, read).await.map_err(slow).flatten();
-        let [is_done, unavailable, damaged] = OUTCOMES;
-        let outcome = match done.as_ref().map_err(Refusal::reason) {
+        let answer = tokio::time::timeout(WAIT_MAX, read).await.map_err(slow).flatten();
+        let [done, unavailable, damaged] = OUTCOMES;
+        let outcome = match answer.as_ref().map_err(Refusal::reason) {
             Err(Reason::ArchiveUnavailable) => unavailable,
             Err(Reason::ArchiveDamaged) => damaged,
-            _ => is_done,
+            _ => done,
         };
         self.outcomes.add(1, &[KeyValue::new("outcome", outcome)]);
-        done
+        answer
     }
 
     async fn repeat<T: Send + 'static>(

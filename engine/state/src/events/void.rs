@@ -10,8 +10,8 @@ use crate::values::{Minor, Nano};
 pub enum VoidedJackpot {
     /// Only in older logs: the round's contribution was removed from the pool, but its awards were not reversed.
     TakenBack,
-    /// The round's contribution stays in the pool unless an [`Incident`] covers the round. No award of the round was paid, and unpaid
-    /// awards return to the pool.
+    /// The round's contribution stays in the pool unless an [`Incident`] covers the round. No award of the round was
+    /// paid, and unpaid awards return to the pool.
     Kept,
     /// An award was paid, and its amount is charged to the operator's house account. Otherwise the same as
     /// [`VoidedJackpot::Kept`].

@@ -54,8 +54,8 @@ impl Books {
         operator.flat_map(move |operator| operator.players.frozen(place, self.watch))
     }
 
-    /// Ends a snapshot. After a failure, `unwritten` names the players that the next snapshot must also write. Drop the result after releasing the
-    /// lock on the books, because dropping it is slow.
+    /// Ends a snapshot. After a failure, `unwritten` names the players that the next snapshot must also write. Drop the
+    /// result after releasing the lock on the books, because dropping it is slow.
     pub fn thaw(&mut self, unwritten: Option<Frozen>) -> impl Sized + use<> {
         self.watch.is_writing = false;
         if unwritten.is_none() {

@@ -131,6 +131,23 @@ fn pl_37_a_pruned_stream_starts_later_for_its_writer_its_followers_and_every_new
 }
 
 #[test]
+fn pl_37_a_prune_reports_that_messages_after_the_start_reached_the_maximum_age() {
+    let folder = tempfile::tempdir().unwrap();
+    let node = Node::start(&folder.path().join("node"), "");
+    let config = node.config("S");
+    let (mut store, records) = written(&config);
+    store.record_start(place(&records)).unwrap();
+    let last = state(&node)[1];
+    limit(&node, Duration::from_millis(100));
+    let until = Instant::now() + Duration::from_secs(60);
+    while state(&node)[0] <= last {
+        assert!(Instant::now() < until, "the messages are still there");
+    }
+    let error = store.remove_before_start(Duration::from_secs(3_600)).unwrap_err().to_string();
+    assert!(error.contains("removed records that must stay"), "{error}");
+}
+
+#[test]
 fn pl_37_the_next_writer_removes_the_limit_of_a_prune_that_was_killed_between_its_updates() {
     let folder = tempfile::tempdir().unwrap();
     let mut node = Node::start(&folder.path().join("node"), "");

@@ -138,8 +138,7 @@ fn code(key: &str) -> Markup {
 fn tiles(game: &dyn Game, par: &Par) -> Markup {
     let tile = |figure: String, says: &str| html! { div.tile { b { (figure) } span { (says) } } };
     let hits = format!("share of paid spins that win ({})", once_in(&par.hit_frequency, 2));
-    let highest =
-        format!("highest win of a paid spin without features ({} spins)", once_in(&par.max_win_probability, 0));
+    let highest = format!("highest win of one spin of the reels ({} spins)", once_in(&par.max_win_probability, 0));
     let return_says = match game.info().jackpot {
         true => "return to player, without the jackpot's increments",
         false => "return to player",
@@ -236,10 +235,7 @@ fn volatility(game: &dyn Game, stake: &Stake, par: &Par) -> Markup {
         ("standard deviation of a round's win", format!("{:.6} bets", par.std_dev).render()),
         ("variance", format!("{:.6} bets²", par.std_dev * par.std_dev).render()),
         ("volatility index (1.96 σ)", format!("{:.4} bets", par.std_dev * BANDS[1].0).render()),
-        (
-            "highest win of a paid spin without features",
-            format!("{} bets", grouped(&decimal(&par.max_win_bets, 6))).render(),
-        ),
+        ("highest win of one spin of the reels", format!("{} bets", grouped(&decimal(&par.max_win_bets, 6))).render()),
         ("its chance", chance(&par.max_win_probability).render()),
     ]);
     let says = "Range of the mean return of a session of N rounds, by the normal approximation: the exact return without the jackpot \

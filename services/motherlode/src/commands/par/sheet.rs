@@ -129,10 +129,7 @@ fn spread(par: &Par) -> Vec<String> {
         ),
         row("standard deviation of a round's win", &format!("{:.4} bets", par.std_dev)),
         row("volatility index, 1.96 standard deviations", &format!("{:.4}", par.volatility_index())),
-        row(
-            "highest win of a paid spin without features",
-            &format!("{} bets", grouped(&decimal(&par.max_win_bets, 2))),
-        ),
+        row("highest win of one spin of the reels", &format!("{} bets", grouped(&decimal(&par.max_win_bets, 2)))),
         row("frequency of the highest win", &format!("{} spins", once_in(&par.max_win_probability, 0))),
     ]);
     lines

@@ -146,7 +146,8 @@ impl<'a> Cutter<'a> {
             return Err(fault);
         }
         let kept = cut.unwrap_or(kept);
-        let step = "With --position, specify only partition 0, or use --time: the restore then finds the positions of the other partitions";
+        let step = "With --position, specify only partition 0, or use --time: the restore then finds the positions of \
+                    the other partitions";
         if let Some(wanted) = to.position(partition).filter(|wanted| *wanted != kept.end) {
             let why = match refers {
                 Some(refers) => format!(
